@@ -63,4 +63,11 @@ Status AdmitEviction(const Objects& objects, const api::Object& evicted, base::T
 Status AdmitQuota(const Objects& objects, const api::Object& object, const api::Object* old,
                   const api::WriteRules& rules, base::Time now, store::Transaction& transaction);
 
+// Whether a quota's status.used may become less: not less than what is there. Whoever counts over
+// HTTP has a watch for each kind, and may be shown a quota's new charge before the object that it is
+// for; a sum without that object would let in one too many. A conflict: it has to be counted again.
+// [cost] O(objects in the namespace), when something becomes less.
+Status CheckRecount(const Objects& objects, const api::Object& object, const api::Object& old,
+                    const api::WriteRules& rules, base::Time now);
+
 }  // namespace dray::registry

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Quota, enforced: the usage that a write adds is in the same transaction as the write.
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "api/device_class.h"
 #include "api/extended_resources.h"
 #include "api/pod.h"
+#include "api/pod_resources.h"
 #include "api/quota_scopes.h"
 #include "api/resource_claim.h"
 #include "api/resource_quota.h"
@@ -144,7 +147,46 @@ void CheckNoneIsMissed(const store::Store& store, const api::Object& object, con
   }
 }
 
+// What takes part of a quota in its namespace, added up.
+Amounts Counted(const Objects& objects, const api::ResourceQuota& quota,
+                const api::WriteRules& rules, base::Time now) {
+  Usage usage(objects, rules, now);
+  Amounts total;
+  std::set<const api::TypeInfo*> seen;
+  for (const api::KindInfo& kind : api::Kinds()) {
+    if (!api::IsCounted(kind) || !seen.insert(kind.hub).second) continue;
+    for (const StoredObjectPtr& stored :
+         objects.Readable(api::HubKind(*kind.hub), quota.metadata.namespace_)) {
+      if (!api::QuotaCounts(quota.spec, stored->object())) continue;
+      api::AddResources(total, usage.Of(stored->object()));
+    }
+  }
+  return total;
+}
+
 }  // namespace
+
+Status CheckRecount(const Objects& objects, const api::Object& object, const api::Object& old,
+                    const api::WriteRules& rules, base::Time now) {
+  const auto* next = object.As<api::ResourceQuota>();
+  if (next == nullptr) return {};
+  const Amounts& before = old.As<api::ResourceQuota>()->status.used;
+  const Amounts& used = next->status.used;
+  const auto lower = [&](const auto& name) {
+    return AmountOf(used, name) < AmountOf(before, name);
+  };
+  if (std::ranges::none_of(before, [&](const auto& item) { return lower(item.first); })) return {};
+  const Amounts counted = Counted(objects, *next, rules, now);
+  for (const auto& [name, amount] : before) {
+    if (!lower(name) || !(AmountOf(used, name) < AmountOf(counted, name))) continue;
+    return rest::Conflict(object.kind(), object.metadata().name,
+                          fmt::format("status.used has {} {}, and there are {}: it was counted "
+                                      "before all of them were seen; count again",
+                                      AmountOf(used, name).ToString(), std::string_view(name),
+                                      AmountOf(counted, name).ToString()));
+  }
+  return {};
+}
 
 Status AdmitQuota(const Objects& objects, const api::Object& object, const api::Object* old,
                   const api::WriteRules& rules, base::Time now, store::Transaction& transaction) {

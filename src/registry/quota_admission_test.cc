@@ -74,6 +74,36 @@ TEST(QuotaAdmission, ChargesDevicesOfAClassAndRefusesTooMany) {
   EXPECT_EQ(world.Post(kClaims, Claim("c", 1)).status, 201);
 }
 
+// Controllers over HTTP have a watch for each kind: a quota's new charge may be shown before the pod
+// that it is for. Their sum then lacks a pod, and must not make room for another one.
+TEST(QuotaAdmission, ASumThatLacksWhatIsThereIsRefused) {
+  World world;
+  ASSERT_EQ(world.Post(kQuotas, Quota(R"({"pods":"2","count/pods":"2"})")).status, 201);
+  EXPECT_EQ(world.Post(kPods, Pod("a")).status, 201);
+  EXPECT_EQ(world.Post(kPods, Pod("b")).status, 201);
+  ASSERT_EQ(Used(world, "pods"), "2");
+  const auto count = [&](std::string_view pods) {
+    return world.Ask({.method = "PATCH",
+                      .path = kQuotas + "/q/status",
+                      .body = fmt::format(R"({{"status":{{"used":{{"pods":"{0}","count/pods":)"
+                                          R"("{0}"}}}}}})",
+                                          pods),
+                      .content_type = "application/merge-patch+json"});
+  };
+  const Answer refused = count("1");
+  EXPECT_EQ(refused.status, 409) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("status.used has 1 count/pods, and there are 2"));
+  EXPECT_EQ(Used(world, "pods"), "2");
+  EXPECT_EQ(world.Post(kPods, Pod("c")).status, 403);
+  // More than there is may be said, for that lets nobody in; and what is true.
+  EXPECT_EQ(count("3").status, 200);
+  EXPECT_EQ(count("2").status, 200);
+  ASSERT_EQ(world.Ask({.method = "DELETE", .path = kPods + "/b?gracePeriodSeconds=0"}).status, 200);
+  EXPECT_EQ(count("1").status, 200);
+  EXPECT_EQ(Used(world, "pods"), "1");
+  EXPECT_EQ(world.Post(kPods, Pod("c")).status, 201);
+}
+
 TEST(QuotaAdmission, APodSaysWhatItTakesOfWhatIsLimited) {
   World world;
   ASSERT_EQ(world.Post(kQuotas, Quota(R"({"limits.cpu":"4","requests.memory":"1Gi"})")).status,

@@ -287,6 +287,10 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   if (part != Part::kObject) {
     DRAY_RETURN_IF_ERROR(
         AdmitCertificateStatus(part, context, options_.authorizer, object, stored));
+    // Deciders of this process see all kinds in one order.
+    if (!context.decider) {
+      DRAY_RETURN_IF_ERROR(CheckRecount(objects_, object, stored, options_.rules, now));
+    }
   }
   if (!keep_managed_fields && !reset) {
     TrackUpdate(stored, OwnerOf(context, object.kind(), part, now, custom.get()), object);

@@ -16,10 +16,10 @@ namespace dray::parts {
 namespace {
 
 constexpr std::size_t kMost = 100;  // complaints: more of the same tell nothing new
-constexpr std::string_view kPods = "/registry/pods/";
-constexpr std::string_view kMaps = "/registry/configmaps/";
+constexpr std::string_view kPods = "/registry/core/pods/";
+constexpr std::string_view kMaps = "/registry/core/configmaps/";
 constexpr std::string_view kClaims = "/registry/resource.k8s.io/resourceclaims/";
-constexpr std::string_view kQuotas = "/registry/resourcequotas/";
+constexpr std::string_view kQuotas = "/registry/core/resourcequotas/";
 
 template <typename T>
 std::shared_ptr<const T> Decode(const StoredChange& change) {

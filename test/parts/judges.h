@@ -17,7 +17,7 @@
 
 namespace dray::parts {
 
-// A key as dray calls it ("/registry/pods/a/b") and its new value.
+// A key as dray calls it ("/registry/core/pods/a/b") and its new value.
 struct StoredChange {
   std::string key;
   std::string value;

@@ -49,20 +49,20 @@ StoredChange ClaimGone(const std::string& name) {
 }
 StoredChange Pod(const std::string& name, const std::string& node, const std::string& uid = "u",
                  const std::string& phase = "Pending") {
-  return Put("/registry/pods/ns/" + name,
+  return Put("/registry/core/pods/ns/" + name,
              fmt::format(R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":)"
                          R"("ns","uid":"{}"}},"spec":{{"nodeName":"{}","containers":[]}},"status":)"
                          R"({{"phase":"{}"}}}})",
                          name, uid, node, phase));
 }
 StoredChange Map(const std::string& name, const std::string& value, const std::string& space) {
-  return Put(fmt::format("/registry/configmaps/{}/{}", space, name),
+  return Put(fmt::format("/registry/core/configmaps/{}/{}", space, name),
              fmt::format(R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}",)"
                          R"("namespace":"{}"}},"data":{{"v":"{}"}}}})",
                          name, space, value));
 }
 StoredChange Quota(const std::string& hard) {
-  return Put("/registry/resourcequotas/ns/q",
+  return Put("/registry/core/resourcequotas/ns/q",
              fmt::format(R"({{"apiVersion":"v1","kind":"ResourceQuota","metadata":{{"name":"q",)"
                          R"("namespace":"ns"}},"spec":{{"hard":{{{}}}}}}})",
                          hard));
@@ -120,7 +120,7 @@ TEST(QuotaJudge, WhatIsAllowedIsNotComplainedAbout) {
                               {Pod("a", "")},
                               {Pod("a", "", "u", "Succeeded")},
                               {Pod("b", "")},
-                              {Gone("/registry/pods/ns/a")},
+                              {Gone("/registry/core/pods/ns/a")},
                               {Map("a", "", "ns")}}),
               IsEmpty());
   // What was there before the quota may stay, and what is in other namespaces is not its business.
@@ -134,7 +134,7 @@ TEST(QuotaJudge, WhatIsAllowedIsNotComplainedAbout) {
 TEST(RegisterTruth, IsWhatWasStored) {
   RegisterTruth judge("ns");
   judge.On({.revision = 2, .changes = {Map("a", "1", "ns"), Map("b", "x", "other")}});
-  judge.On({.revision = 3, .changes = {Gone("/registry/configmaps/ns/a")}});
+  judge.On({.revision = 3, .changes = {Gone("/registry/core/configmaps/ns/a")}});
   ASSERT_EQ(judge.truth().size(), 1U);
   EXPECT_EQ(judge.truth().at("a")[0].value, "1");
   EXPECT_EQ(judge.truth().at("a")[1].value, std::nullopt);

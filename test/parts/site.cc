@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parts/site.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -217,8 +218,19 @@ std::string Site::Await(Child& child, const std::string& text) {
   return fmt::format("{} is not ready in time: {}", child.name(), child.Said());
 }
 
+bool Site::AwaitMembers() const {
+  const auto deadline = Clock::now() + kToStart;
+  while (Clock::now() < deadline) {
+    apiserver::TestClient ask(PortOf(addresses_[0]));
+    if (ask.connected() && ask.Get("/health").body.find("true") != std::string::npos) return true;
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  return false;
+}
+
 std::string Site::Start() {
   AddMembers();
+  if (!AwaitMembers()) return "etcd does not come up";
   for (std::size_t i = 0; i < kServers; ++i) {
     AddServer(i);
     if (std::string why = Await(children_.back(), "\nready:"); !why.empty()) return why;
@@ -238,7 +250,9 @@ void Site::OnEnd(Child& child, const Ending& ending) {
   Note(fmt::format("{} has ended with {}{}", child.name(), ending.code,
                    ending.asked ? ", as it was told" : ""));
   // Killed, or told to: 137 is SIGKILL, 0 an end in order.
-  if (ending.asked && (ending.code == 128 + SIGKILL || ending.code == 0)) return;
+  // 143: it was told to before it could listen.
+  if (ending.asked && (ending.code == 128 + SIGKILL || ending.code == 128 + SIGTERM)) return;
+  if (ending.asked && ending.code == 0) return;
   if (child.name().starts_with("etcd") && ending.asked) return;
   if (IsDocumented(child.name(), ending)) return;
   surprises_.push_back(

@@ -66,6 +66,7 @@ class Site {
   void AddMembers();
   void AddServer(std::size_t index);
   void AddDeciders();
+  bool AwaitMembers() const;
   store::TcpProxy& Wire(const std::string& name, const std::string& target);
   Child& Add(ChildOptions options);
   std::string Await(Child& child, const std::string& text);

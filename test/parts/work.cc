@@ -32,9 +32,10 @@ struct Made {
 std::vector<Made> World() {
   std::vector<Made> all;
   const std::string dra = "/apis/resource.k8s.io/v1/";
-  all.push_back({dra + "deviceclasses",
-                 R"({"metadata":{"name":"gpu.example.com"},"spec":{"selectors":[{"cel":)"
-                 R"({"expression":"device.driver == \"gpu.example.com\""}}]}})"});
+  all.push_back(
+      {dra + "deviceclasses",
+       R"({"metadata":{"name":"gpu.example.com"},"spec":{"extendedResourceName":"example.com/gpu","selectors":[{"cel":)"
+       R"({"expression":"device.driver == \"gpu.example.com\""}}]}})"});
   for (int n = 0; n < kNodes; ++n) {
     all.push_back({"/api/v1/nodes", fmt::format(R"({{"metadata":{{"name":"node-{}"}}}})", n)});
     std::string devices;
@@ -60,7 +61,7 @@ std::vector<Made> World() {
         {fmt::format("/api/v1/namespaces/{}/resourcequotas", name),
          R"({"metadata":{"name":"some"},"spec":{"hard":{"pods":"12","count/pods":"14",)"
          R"("requests.cpu":"4","count/resourceclaims.resource.k8s.io":"11","count/configmaps":"6",)"
-         R"("gpu.example.com.deviceclass.resource.k8s.io/devices":"10"}}})"});
+         R"("gpu.example.com.deviceclass.resource.k8s.io/devices":"10","requests.example.com/gpu":"10"}}})"});
     all.push_back({fmt::format("{}namespaces/{}/resourceclaimtemplates", dra, name),
                    R"({"metadata":{"name":"gpu"},"spec":{"spec":{"devices":{"requests":[{"name":)"
                    R"("gpu","exactly":{"deviceClassName":"gpu.example.com"}}]}}}})"});
