@@ -70,7 +70,7 @@ pictures: build
 install-packages:
 	@tools/install-packages
 
-# A newer etcd than Debian 12's, for the tests of -DDRAY_ETCD=ON. Where it cannot be had, they say that they are skipped.
+# A newer etcd than Debian 12's, for the tests of the store on etcd. Where it cannot be had, they say that they are skipped.
 etcd:
 	@tools/fetch-etcd build/etcd || true
 

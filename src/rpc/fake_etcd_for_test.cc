@@ -40,6 +40,7 @@ struct FakeEtcd::Server {
   std::int64_t next_lease ABSL_GUARDED_BY(mutex) = 1;
 
   Fault fault ABSL_GUARDED_BY(mutex);
+  int in_faults ABSL_GUARDED_BY(mutex) = 0;
   std::string version ABSL_GUARDED_BY(mutex) = "3.5.30";
   std::uint64_t cluster ABSL_GUARDED_BY(mutex) = 7;
   std::vector<std::string> errors ABSL_GUARDED_BY(mutex);
@@ -184,16 +185,25 @@ struct FakeEtcd::Server {
                            tokens.contains(std::string(token->second.data(), token->second.size()));
         if (!known) return {grpc::StatusCode::UNAUTHENTICATED, "etcdserver: invalid auth token"};
       }
+      in_faults += called ? 1 : 0;
     }
-    return called ? internal::ToGrpc(called(method, When::kBefore)) : grpc::Status::OK;
+    return Suffer(called, method, When::kBefore);
   }
   grpc::Status Leave(const std::string& method) {
     Fault called;
     {
       const base::MutexLock lock(mutex);
       called = fault;
+      in_faults += called ? 1 : 0;
     }
-    return called ? internal::ToGrpc(called(method, When::kAfter)) : grpc::Status::OK;
+    return Suffer(called, method, When::kAfter);
+  }
+  grpc::Status Suffer(const Fault& called, const std::string& method, When when) {
+    if (!called) return grpc::Status::OK;
+    grpc::Status status = internal::ToGrpc(called(method, when));
+    const base::MutexLock lock(mutex);
+    --in_faults;
+    return status;
   }
 
   // ---- services
@@ -421,6 +431,7 @@ struct FakeEtcd::Server {
 };
 
 FakeEtcd::FakeEtcd() : server_(std::make_unique<Server>()) {
+  internal::SilenceLibraries();
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -447,6 +458,10 @@ FakeEtcd::~FakeEtcd() {
 void FakeEtcd::SetFault(Fault fault) {
   const base::MutexLock lock(server_->mutex);
   server_->fault = std::move(fault);
+}
+int FakeEtcd::in_faults() const {
+  const base::MutexLock lock(server_->mutex);
+  return server_->in_faults;
 }
 void FakeEtcd::SetVersion(std::string version) {
   const base::MutexLock lock(server_->mutex);

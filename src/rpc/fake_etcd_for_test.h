@@ -37,6 +37,8 @@ class FakeEtcd {
   const std::string& address() const { return address_; }
 
   void SetFault(Fault fault);
+  // How many calls are inside of one, the one that was set before included.
+  int in_faults() const;
   void SetVersion(std::string version);
   void SetCluster(std::uint64_t cluster);
   void SetErrors(std::vector<std::string> errors);

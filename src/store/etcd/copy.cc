@@ -9,6 +9,7 @@
 
 #include "base/mutex.h"
 #include "fmt/format.h"
+#include "store/etcd/answers.h"
 #include "store/etcd/layout.h"
 
 namespace dray::store {
@@ -90,6 +91,18 @@ Status Compact(rpc::EtcdMember& member, std::int64_t revision) {
   return calls.Wait();
 }
 
+// Whoever opens it reads what is there, and not how that came to be.
+Status ForgetCompaction(rpc::EtcdMember& member, const internal::Layout& layout) {
+  rpc::EtcdTransaction forget;
+  forget.success.push_back({rpc::EtcdDelete{.key = layout.Compaction()}});
+  Calls calls;
+  calls.Begin();
+  member.Transact(forget, kPatience, [&](const StatusOr<rpc::EtcdTransactionAnswer>& answer) {
+    calls.End(answer.status());
+  });
+  return calls.Wait();
+}
+
 }  // namespace
 
 Status CompareStores(const Store& one, const Store& other) {
@@ -162,7 +175,12 @@ StatusOr<CopyReport> CopyToEtcd(const Store& from, EtcdOptions to,
     write();
     DRAY_RETURN_IF_ERROR(calls.Wait());
     report.revision = store->revision();
-    DRAY_RETURN_IF_ERROR(Compact(*member, report.revision.value));
+    const Status compacted = Compact(*member, report.revision.value);
+    if (internal::FailureOf(compacted) == internal::Failure::kDenied) {
+      DRAY_RETURN_IF_ERROR(ForgetCompaction(*member, layout));
+    } else {
+      DRAY_RETURN_IF_ERROR(compacted);
+    }
   }
   say("comparing");
   DRAY_ASSIGN_OR_RETURN(const std::unique_ptr<Store> copy, OpenEtcdStore(to));

@@ -41,6 +41,22 @@ class EtcdAcceptance : public ::testing::Test {
     store_ = *std::move(store);
     return *store_;
   }
+  // A fault that uses what a test has on its stack ends before that does.
+  class [[nodiscard]] Faulty {
+   public:
+    Faulty(rpc::FakeEtcd& etcd, rpc::FakeEtcd::Fault fault) : etcd_(etcd) {
+      etcd_.SetFault(std::move(fault));
+    }
+    ~Faulty() {
+      etcd_.SetFault(nullptr);
+      Eventually([this] { return etcd_.in_faults() == 0; });
+    }
+    Faulty(const Faulty&) = delete;
+    Faulty& operator=(const Faulty&) = delete;
+
+   private:
+    rpc::FakeEtcd& etcd_;
+  };
   // The next call of a method, before or after it happened, ends with that.
   void FailOnce(const std::string& method, When when, Status status) {
     auto left = std::make_shared<std::atomic<int>>(1);
@@ -61,11 +77,6 @@ class EtcdAcceptance : public ::testing::Test {
     return ready.get_future().get();
   }
 
-  // What a test's fault looks at: it is asked for as long as etcd_ is there, after the test's own
-  // variables are gone.
-  std::atomic<bool> hold_ = true;
-  std::atomic<int> left_ = 0;
-  std::atomic<int> held_ = 0;
   rpc::FakeEtcd etcd_;
   EtcdCounts counts_;
   std::unique_ptr<Store> store_;

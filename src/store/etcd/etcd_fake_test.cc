@@ -31,8 +31,9 @@ const Status kEof = base::Unavailable("Socket closed");
 
 TEST_F(EtcdAcceptance, Row13AnEventMayComeBeforeItsAnswer) {
   Store& store = Open();
-  etcd_.SetFault([&](const std::string& method, When when) {
-    while (hold_ && method == "Txn" && when == When::kAfter) {
+  std::atomic<bool> hold = true;
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
+    while (hold && method == "Txn" && when == When::kAfter) {
       std::this_thread::sleep_for(milliseconds(1));
     }
     return Status();
@@ -51,7 +52,7 @@ TEST_F(EtcdAcceptance, Row13AnEventMayComeBeforeItsAnswer) {
   ASSERT_TRUE(Eventually([&] { return store.Find("a") != nullptr; }));
   EXPECT_NE(store.Find("a")->attachment, nullptr);
   EXPECT_EQ(done, 0);
-  hold_ = false;
+  hold = false;
   ASSERT_TRUE(Eventually([&] { return done == 1; }));
   EXPECT_EQ(attached, 1);
   EXPECT_EQ(counts_.fences, 0u);
@@ -114,12 +115,14 @@ TEST_F(EtcdAcceptance, Row18AlsoOfDeletions) {
 // The answer says nothing, and the request arrives later than the fence: it must not happen then.
 TEST_F(EtcdAcceptance, Row20WhatArrivesAfterTheFenceDoesNotHappen) {
   Store& store = Open();
-  left_ = 1;
-  etcd_.SetFault([&](const std::string& method, When when) {
-    if (method == "Txn" && when == When::kBefore && left_.exchange(0) == 1) {
-      ++held_;
-      while (hold_) std::this_thread::sleep_for(milliseconds(1));
-      --held_;
+  std::atomic<int> held = 0;
+  std::atomic<bool> hold = true;
+  std::atomic<bool> first = true;
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
+    if (method == "Txn" && when == When::kBefore && first.exchange(false)) {
+      ++held;
+      while (hold) std::this_thread::sleep_for(milliseconds(1));
+      --held;
     }
     return Status();
   });
@@ -129,9 +132,9 @@ TEST_F(EtcdAcceptance, Row20WhatArrivesAfterTheFenceDoesNotHappen) {
   EXPECT_EQ(outcome->conflict, std::nullopt);
   const auto second = Commit(Transaction().Put("a", "2", outcome->revision)).get();
   ASSERT_THAT(second, IsOk());
-  EXPECT_EQ(held_, 1);
-  hold_ = false;
-  ASSERT_TRUE(Eventually([&] { return held_ == 0; }));
+  EXPECT_EQ(held, 1);
+  hold = false;
+  ASSERT_TRUE(Eventually([&] { return held == 0; }));
   std::this_thread::sleep_for(milliseconds(50));
   EXPECT_EQ(etcd_.Get("/dray/~a")->value, "2");
   EXPECT_THAT(Current(), IsOk());
@@ -140,9 +143,9 @@ TEST_F(EtcdAcceptance, Row20WhatArrivesAfterTheFenceDoesNotHappen) {
 
 TEST_F(EtcdAcceptance, Row20TheFenceItselfMayGetLost) {
   Open();
-  left_ = 3;
-  etcd_.SetFault([&](const std::string& method, When when) {
-    return method == "Txn" && when == When::kAfter && left_-- > 0 ? kEof : Status();
+  std::atomic<int> lost = 3;
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
+    return method == "Txn" && when == When::kAfter && lost-- > 0 ? kEof : Status();
   });
   const auto outcome = Commit(Transaction().Put("a", "1")).get();
   ASSERT_THAT(outcome, IsOk());
@@ -153,13 +156,14 @@ TEST_F(EtcdAcceptance, Row20WithoutAFenceItIsUnknownAndSaysSo) {
   EtcdOptions options = FakeOptions(etcd_);
   options.fence_patience = milliseconds(500);
   Open(options);
-  etcd_.SetFault([&](const std::string& method, When when) {
-    return hold_ && method == "Txn" && when == When::kAfter ? kEof : Status();
+  std::atomic<bool> away = true;
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
+    return away && method == "Txn" && when == When::kAfter ? kEof : Status();
   });
   EXPECT_THAT(Commit(Transaction().Put("a", "1")).get(),
               StatusIs(StatusCode::kUnavailable, HasSubstr("not known")));
   EXPECT_THAT(store_->Health(), IsOk());
-  hold_ = false;
+  away = false;
   // It goes on by itself.
   const auto outcome = Commit(Transaction().Put("b", "1")).get();
   EXPECT_THAT(outcome, IsOk());
@@ -185,9 +189,9 @@ TEST_F(EtcdAcceptance, Row29EventsOfARevisionAreNeverApart) {
 
 TEST_F(EtcdAcceptance, Row31TooManyRequestsIsNotUnknown) {
   Open();
-  left_ = 3;
-  etcd_.SetFault([&](const std::string& method, When when) {
-    return method == "Txn" && when == When::kBefore && left_-- > 0
+  std::atomic<int> left = 3;
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
+    return method == "Txn" && when == When::kBefore && left-- > 0
                ? base::MakeStatus(StatusCode::kUnknown, "etcdserver: too many requests")
                : Status();
   });
@@ -195,9 +199,9 @@ TEST_F(EtcdAcceptance, Row31TooManyRequestsIsNotUnknown) {
   EXPECT_EQ(counts_.fences, 0u);
   EtcdOptions options = FakeOptions(etcd_);
   options.write_patience = milliseconds(300);
-  left_ = 0;
+  left = 0;
   Open(options);
-  left_ = 1'000'000;
+  left = 1'000'000;
   EXPECT_THAT(Commit(Transaction().Put("a", "2")).get(),
               StatusIs(StatusCode::kResourceExhausted, HasSubstr("too many requests")));
   EXPECT_EQ(etcd_.Get("/dray/~a")->value, "1");

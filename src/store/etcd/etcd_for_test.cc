@@ -19,6 +19,7 @@
 #include <fstream>
 #include <future>
 #include <iterator>
+#include <random>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -37,26 +38,32 @@ std::string EtcdProgram() {
 }
 
 bool Eventually(const std::function<bool()>& what) {
-  for (int i = 0; i < 6000; ++i) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (std::chrono::steady_clock::now() < end) {
     if (what()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  return false;
+  return what();
 }
 
+// Below those that the system gives to connections: one of these could get the port of somebody who is
+// not there at the moment, even of whom it wants to reach.
 int FreePort() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  int port = 0;
-  if (::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-      ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    port = ntohs(address.sin_port);
+  constexpr int kFirst = 20'000;
+  constexpr int kPorts = 12'000;
+  static std::atomic<unsigned> next = std::random_device()();
+  for (int i = 0; i < kPorts; ++i) {
+    const int port = kFirst + static_cast<int>(next++ % kPorts);
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const bool free = ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    ::close(socket);
+    if (free) return port;
   }
-  ::close(socket);
-  return port;
+  return 0;
 }
 
 std::pair<int, std::string> RunProgram(const std::string& command) {

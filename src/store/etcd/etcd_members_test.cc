@@ -11,7 +11,8 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <mutex>
+#include <map>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -59,8 +60,12 @@ class Load {
       start_[s] = stores_[s]->revision();
       watches_[s] = *stores_[s]->WatchFrom("", start_[s], [] {});
     }
+    EXPECT_THAT(stores_[0]->CommitAndWait(Transaction().Put("quota", "0")), IsOk());
     for (int c = 0; c < 2 * clients_each; ++c) {
       clients_.emplace_back([this, c] { Client(c); });
+    }
+    for (int s = 0; s < 2; ++s) {
+      clients_.emplace_back([this, s] { Charge(s); });
     }
   }
 
@@ -115,6 +120,47 @@ class Load {
       const base::MutexLock lock(mutex_);
       calls_.push_back(std::move(call));
     }
+  }
+
+  // Makes pods, and counts them in one key: a few at a time, each built on the one before it.
+  void Charge(int s) {
+    Store& store = *stores_[s];
+    for (int i = 0; !stop_; i += 5) {
+      std::vector<std::future<StatusOr<Outcome>>> answers;
+      for (int n = 0; n < 5; ++n) {
+        const EntryPtr quota = store.FindPending("quota");
+        if (quota == nullptr) break;  // this server has not seen it yet
+        auto promise = std::make_shared<std::promise<StatusOr<Outcome>>>();
+        answers.push_back(promise->get_future());
+        store.Commit(
+            Transaction()
+                .Put(Pod(s, i + n), "x", Revision{})
+                .Put("quota", std::to_string(std::stoi(*quota->value) + 1), quota->modified),
+            [promise](StatusOr<Outcome> outcome) { promise->set_value(std::move(outcome)); });
+      }
+      for (std::size_t n = 0; n < answers.size(); ++n) {
+        const auto outcome = answers[n].get();
+        const bool unknown = outcome.status().code() == StatusCode::kUnavailable;
+        const bool done = outcome.ok() && !outcome->conflict;
+        const base::MutexLock lock(mutex_);
+        if (!unknown) charged_[Pod(s, i + static_cast<int>(n))] = done;
+      }
+    }
+  }
+  static std::string Pod(int s, int number) { return fmt::format("pod{}-{}", s, number); }
+
+  // As many pods as were counted, and those that were said to be made, and no other.
+  void JudgeCharges() {
+    const auto pods = stores_[0]->Range("pod");
+    ASSERT_THAT(pods, IsOk());
+    EXPECT_EQ(std::to_string(pods->entries.size()), *stores_[0]->Find("quota")->value);
+    std::size_t made = 0;
+    const base::MutexLock lock(mutex_);
+    for (const auto& [pod, done] : charged_) {
+      EXPECT_EQ(stores_[0]->Find(pod) != nullptr, done) << pod;
+      made += done ? 1 : 0;
+    }
+    EXPECT_GT(made, 20u);
   }
 
   void Read(Store& store, ClientCall& call) {
@@ -206,6 +252,7 @@ class Load {
           << s << " does not recover";
       EXPECT_THAT(stores_[s]->Health(), IsOk());
     }
+    JudgeCharges();
     const std::vector<TrueChange> truth = Truth();
     const base::MutexLock lock(mutex_);
     const std::vector<std::string> faults = CheckHistory(calls_, truth);
@@ -254,6 +301,7 @@ class Load {
   std::atomic<std::int64_t> longest_pause_ms_ = 0;
   base::Mutex mutex_;
   std::vector<ClientCall> calls_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, bool> charged_ ABSL_GUARDED_BY(mutex_);  // by pod, whether it was made
   Clock::time_point last_done_ ABSL_GUARDED_BY(mutex_) = Clock::now();
   std::vector<std::thread> clients_;
 };

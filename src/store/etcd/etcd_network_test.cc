@@ -139,7 +139,9 @@ TEST_F(EtcdAcceptanceReal, Row28WhatASleepingFeederMissedComesInOrder) {
   }
   const std::int64_t last = plain_->Revision();
   proxy.Freeze(false);
-  ASSERT_TRUE(Eventually([&] { return store().revision().value >= last; }));
+  ASSERT_TRUE(Eventually([&] { return store().revision().value >= last; }))
+      << "at " << store().revision().value << " of " << last << ", " << counts_.watches
+      << " watches, " << store().Health();
   int seen = 0;
   Revision before;
   for (;;) {

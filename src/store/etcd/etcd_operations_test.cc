@@ -208,7 +208,7 @@ TEST_F(EtcdAcceptanceReal, Row40ManyCallersAndWatchers) {
   store_ = OpenOne(options);
   const TempFolder folder;
   const auto file = OpenSqlite(folder);
-  const auto how_long = seconds(::getenv("DRAY_LONG") != nullptr ? 10 : 2);
+  const auto how_long = seconds(::getenv("DRAY_SECONDS") != nullptr ? 10 : 2);
   const Rate sqlite = WritesOf(*file, 256, how_long);
   const Rate etcd = WritesOf(*store_, 256, how_long);
   fmt::print(

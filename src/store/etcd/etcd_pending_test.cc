@@ -87,8 +87,9 @@ TEST_F(EtcdPending, WritersOfOneKeyShareARequest) {
 TEST_F(EtcdPending, WhatIsUnderWayIsShownToWhoAsksForItAlone) {
   Store& store = Open();
   const auto made = Commit(Transaction().Put("quota", "0").Put("gone", "1")).get();
-  etcd_.SetFault([&](const std::string& method, When when) {
-    while (hold_ && method == "Txn" && when == When::kBefore) {
+  std::atomic<bool> hold = true;
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
+    while (hold && method == "Txn" && when == When::kBefore) {
       std::this_thread::sleep_for(milliseconds(1));
     }
     return Status();
@@ -100,7 +101,7 @@ TEST_F(EtcdPending, WhatIsUnderWayIsShownToWhoAsksForItAlone) {
   EXPECT_EQ(*store.Find("quota")->value, "0");
   EXPECT_NE(store.Find("gone"), nullptr);
   EXPECT_EQ(store.FindPending("nobody"), nullptr);
-  hold_ = false;
+  hold = false;
   const auto outcome = first.get();
   ASSERT_THAT(outcome, IsOk());
   EXPECT_EQ(store.FindPending("quota")->modified, outcome->revision);
@@ -142,9 +143,9 @@ TEST_F(EtcdPending, TheConflictOfWhoWasBehindSaysWhatIsThere) {
 TEST_F(EtcdPending, AnotherClientComesInBetween) {
   Open();
   ASSERT_THAT(Commit(Transaction().Put("quota", "0")).get(), IsOk());
-  left_ = 1;
-  etcd_.SetFault([&](const std::string& method, When when) {
-    if (method == "Txn" && when == When::kBefore && left_-- > 0) etcd_.Put("/dray/~quota", "7");
+  std::atomic<int> left = 1;
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
+    if (method == "Txn" && when == When::kBefore && left-- > 0) etcd_.Put("/dray/~quota", "7");
     return Status();
   });
   Tally tally;
@@ -167,7 +168,8 @@ TEST_F(EtcdPending, AnAnswerToManyThatIsLost) {
     EXPECT_EQ(Quota(), "200");
     EXPECT_EQ(counts_.fences, when == When::kAfter ? 1u : 2u);
     Transaction clean;
-    for (const EntryPtr& entry : store.Range("pod")->entries) {
+    const auto pods = store.Range("pod");
+    for (const EntryPtr& entry : pods->entries) {
       clean.operations.push_back({.kind = Operation::Kind::kDelete, .key = entry->key});
       if (clean.operations.size() < 100) continue;
       ASSERT_THAT(Commit(std::exchange(clean, {})).get(), IsOk());

@@ -74,13 +74,7 @@ class EtcdLog final : public Log, public internal::OwnWrites {
                     broken);
     Status status = OpenParts();
     if (internal::FailureOf(status) != internal::Failure::kDenied) return status;
-    // Say what to grant to whom: etcd does not.
-    return base::FailedPrecondition(fmt::format(
-        "etcd refuses {} the keys that begin with \"{}\" ({}): grant the user read and write of "
-        "that "
-        "prefix",
-        options_.user.empty() ? "this client" : fmt::format("user \"{}\"", options_.user),
-        layout_.root(), base::Message(status)));
+    return members_->Refused(status);
   }
 
   void Write(Transaction transaction, CommitFn done) override {
@@ -194,6 +188,7 @@ class EtcdLog final : public Log, public internal::OwnWrites {
     if (options_.warn) options_.warn(std::string(base::Message(why)));
     if (feeder_) feeder_->Close();
     if (writer_) writer_->Break(why);
+    if (keeper_) keeper_->Break(why);
     if (waiting_) waiting_(why);
   }
 

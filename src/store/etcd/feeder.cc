@@ -159,6 +159,7 @@ void Feeder::OnAnswer(std::uint64_t stream, StatusOr<rpc::EtcdWatchAnswer> answe
     created_ = true;
     pause_ = {};
     watch_->Next();
+    if (expected_ > revision_) AskProgress();
     return Look();
   }
   const bool fragment = answer->fragment;
@@ -251,11 +252,16 @@ bool Feeder::Plausible(std::int64_t revision, std::int64_t seen_before) {
   return false;
 }
 
-void Feeder::Expect(std::int64_t revision) {
+void Feeder::Expect(std::int64_t revision, bool ask) {
   if (revision <= expected_) return;
   if (expected_ <= revision_) behind_since_ = Clock::now();
   expected_ = revision;
+  if (ask && revision_ < revision) AskProgress();
   Look();
+}
+
+void Feeder::AskProgress() {
+  if (watch_ != nullptr && created_ && members_.tells_progress()) watch_->AskProgress();
 }
 
 // While something is known to be there that has not come: asks for it, and turns to another member
@@ -263,10 +269,10 @@ void Feeder::Expect(std::int64_t revision) {
 void Feeder::Look() {
   if (looking_ || closed_ || (created_ && expected_ <= revision_)) return;
   looking_ = true;
-  if (watch_ != nullptr && created_ && members_.tells_progress()) watch_->AskProgress();
   loop_.After(kAsk, [this] {
     looking_ = false;
     if (closed_) return;
+    if (expected_ > revision_) AskProgress();
     if (watch_ != nullptr && Clock::now() - std::max(heard_, behind_since_) > patience_) {
       // A stream that is only slow gets more time with each try.
       const auto patience = std::min(kLongestPatience, patience_ * 2);

@@ -43,8 +43,10 @@ class Feeder {
   // Reads everything, or, with the history since `from`, everything as it was then; the watch goes
   // on from there. `done` is called when that is in the cache.
   void Start(Revision from, rpc::DoneStatus done);
-  // Somebody has been told that this revision is there: the cache will have it.
-  void Expect(std::int64_t revision);
+  // Somebody has been told that this revision is there: the cache will have it. Of what was written
+  // here the watch tells by itself; of a revision that may be of keys that are not watched it is asked,
+  // at once with `ask`, else if nothing has come for a while.
+  void Expect(std::int64_t revision, bool ask = false);
   // Every answer to a read or write that asked all members says what the revision is. False: it is
   // older than what had been seen here when it was asked, and nothing is believed any more.
   bool Plausible(std::int64_t revision, std::int64_t seen_before);
@@ -70,6 +72,7 @@ class Feeder {
                std::vector<rpc::EtcdEvent>::iterator end);
   void Relist();
   void Advance(std::int64_t revision);
+  void AskProgress();
   void Look();
 
   EventLoop& loop_;

@@ -284,7 +284,7 @@ void Keeper::AskCurrent() {
         for (Reader& reader : readers_) {
           if (reader.number <= last && reader.revision == 0) reader.revision = revision;
         }
-        feeder_.Expect(revision);
+        feeder_.Expect(revision, /*ask=*/true);
         OnRevision();
         AskCurrent();
       });
@@ -354,12 +354,20 @@ void Keeper::Compact() {
         compaction_key_ = answer->header.revision;
         ForgetDead();
         if (to == 0) return;
-        ++counts_.compactions;
         members_.Once<rpc::EtcdHeader>(
             [to](rpc::EtcdMember& member, rpc::Done<rpc::EtcdHeader> answered) {
               member.Compact(to, Members::kPatience, std::move(answered));
             },
-            [](const StatusOr<rpc::EtcdHeader>&) {});
+            [this](const StatusOr<rpc::EtcdHeader>& done) {
+              if (done.ok()) ++counts_.compactions;
+              if (done.ok() || FailureOf(done.status()) != Failure::kDenied) return;
+              if (!options_.warn || std::exchange(warned_compaction_, true)) return;
+              options_.warn(
+                  "etcd lets only users with the role root throw old history away: give dray's "
+                  "user "
+                  "that role, or start etcd with --auto-compaction-mode=periodic "
+                  "--auto-compaction-retention=10m");
+            });
       });
 }
 
@@ -434,11 +442,15 @@ void Keeper::FindLimits(std::function<void(StatusOr<std::size_t>)> done) {
   next(trial);
 }
 
+void Keeper::Break(const Status& why) {
+  for (Reader& reader : std::exchange(readers_, {})) {
+    reader.done(base::MakeStatus(why.code(), base::Message(why)));
+  }
+}
+
 void Keeper::Leave(std::function<void()> left) {
   closed_ = true;
-  for (Reader& reader : std::exchange(readers_, {})) {
-    reader.done(base::Unavailable("the store is closed"));
-  }
+  Break(base::Unavailable("the store is closed"));
   if (lease_ == 0) return left();
   members_.Once<int>(
       [lease = lease_](rpc::EtcdMember& member, rpc::Done<int> answered) {

@@ -37,6 +37,8 @@ class Keeper {
   void FindLimits(std::function<void(StatusOr<std::size_t>)> done);
   // From then on.
   void Start();
+  // Whoever waits for what is current is told why it cannot be had.
+  void Break(const Status& why);
   // The key goes.
   void Leave(std::function<void()> left);
 
@@ -84,6 +86,7 @@ class Keeper {
   std::int64_t first_blocker_ = 0;
   std::int64_t blocker_ = 0;
   bool warned_full_ = false;
+  bool warned_compaction_ = false;
   std::vector<Reader> readers_;
   std::uint64_t readers_so_far_ = 0;
   bool asking_ = false;

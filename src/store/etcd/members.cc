@@ -7,6 +7,7 @@
 
 #include "base/semver.h"
 #include "fmt/format.h"
+#include "store/etcd/layout.h"
 
 namespace dray::store::internal {
 namespace {
@@ -26,6 +27,7 @@ bool Below(std::string_view version, std::string_view other) {
 
 Members::Members(EventLoop& loop, const EtcdOptions& options, std::function<void(Status)> broken)
     : loop_(loop),
+      root_(Layout(options.address.prefix).root()),
       user_(options.user),
       password_(options.password),
       any_version_(options.any_version),
@@ -55,22 +57,27 @@ bool Members::Believe(const rpc::EtcdHeader& header) {
   return false;
 }
 
-Status Members::Judge(Member& member, const rpc::EtcdStatus& status) {
-  const auto wrong = [&](const Status& why) { return base::Annotate(why, member.name); };
-  if (cluster_ != 0 && status.header.cluster != cluster_) {
-    return wrong(base::FailedPrecondition(
-        fmt::format("this endpoint belongs to another cluster of etcd ({:x}, the others to {:x})",
-                    status.header.cluster, cluster_)));
+Status Members::JudgeCluster(const Member& member, std::uint64_t cluster) {
+  if (cluster_ == 0 || cluster == cluster_) {
+    cluster_ = cluster;
+    return {};
   }
+  return base::FailedPrecondition(
+      fmt::format("{}: this endpoint belongs to another cluster of etcd ({:x}, the others to {:x})",
+                  member.name, cluster, cluster_));
+}
+
+Status Members::Judge(Member& member, const rpc::EtcdStatus& status) {
   if (const Status version = CheckVersion(status.version, any_version_); !version.ok()) {
-    return wrong(version);
+    return base::Annotate(version, member.name);
   }
   if (std::ranges::any_of(status.errors, [](const auto& text) {
         return text.find("CORRUPT") != std::string::npos;
       })) {
-    return wrong(base::Unavailable("etcd says that its data are damaged (alarm CORRUPT)"));
+    return base::Annotate(base::Unavailable("etcd says that its data are damaged (alarm CORRUPT)"),
+                          member.name);
   }
-  cluster_ = status.header.cluster;
+  DRAY_RETURN_IF_ERROR(JudgeCluster(member, status.header.cluster));
   member.learner = status.learner;
   member.met = true;
   if (Below(status.version, kOldest)) tells_progress_ = false;
@@ -85,26 +92,54 @@ Status Members::Judge(Member& member, const rpc::EtcdStatus& status) {
   return {};
 }
 
-void Members::MeetOne(std::size_t index, rpc::DoneStatus done, bool again) {
-  members_[index].client->Status(kPatience, [this, index, done = std::move(done),
-                                             again](StatusOr<rpc::EtcdStatus> status) {
-    loop_.Post([this, index, done, again, status = std::move(status)] {
+Status Members::Refused(const Status& status) const {
+  return base::FailedPrecondition(
+      fmt::format("etcd refuses {} the keys that begin with \"{}\" ({}): grant the user read and "
+                  "write of that prefix",
+                  user_.empty() ? "this client" : fmt::format("user \"{}\"", user_), root_,
+                  base::Message(status)));
+}
+
+void Members::MeetOne(std::size_t index, rpc::DoneStatus done) {
+  members_[index].client->Status(kPatience, [this, index, done = std::move(done)](
+                                                StatusOr<rpc::EtcdStatus> status) {
+    loop_.Post([this, index, done, status = std::move(status)] {
       if (closed_) return;
       if (status.ok()) return done(Judge(members_[index], *status));
-      // Since 3.5.28 etcd says who it is only to who says so first.
       const Failure failure = FailureOf(status.status());
-      if (again && !user_.empty() && (failure == Failure::kDenied || failure == Failure::kToken)) {
-        if (failure == Failure::kToken) ForgetToken();
-        if (has_token_) return MeetOne(index, done, /*again=*/false);  // came meanwhile
-        return Authenticate(index, [this, index, done](const Status& token) {
-          if (token.ok()) return MeetOne(index, done, /*again=*/false);
-          done(token);
-        });
+      if (failure != Failure::kDenied && failure != Failure::kToken) {
+        return done(base::Annotate(status.status(), members_[index].name));
       }
-      if (failure == Failure::kDenied) return done(status.status());
-      done(base::Annotate(status.status(), members_[index].name));
+      if (user_.empty() || has_token_) return MeetByReading(index, done);
+      Authenticate(index, [this, index, done](const Status& known) {
+        if (known.ok()) return MeetOne(index, done);
+        done(FailureOf(known) == Failure::kDenied ? Refused(known)
+                                                  : base::Annotate(known, members_[index].name));
+      });
     });
   });
+}
+
+// Its state is not for this user to see. Versions that keep it from users (3.5.30 is one) have all
+// that is asked of them here: older ones tell it to anybody.
+void Members::MeetByReading(std::size_t index, rpc::DoneStatus done) {
+  const rpc::EtcdRange range{.key = root_, .serializable = true, .count_only = true};
+  members_[index].client->Range(
+      range, kPatience,
+      [this, index, done = std::move(done)](StatusOr<rpc::EtcdRangeAnswer> answer) {
+        loop_.Post([this, index, done, answer = std::move(answer)] {
+          if (closed_) return;
+          Member& member = members_[index];
+          if (!answer.ok()) {
+            return done(FailureOf(answer.status()) == Failure::kDenied
+                            ? Refused(answer.status())
+                            : base::Annotate(answer.status(), member.name));
+          }
+          Status judged = JudgeCluster(member, answer->header.cluster);
+          member.met = judged.ok();
+          done(std::move(judged));
+        });
+      });
 }
 
 void Members::Meet(rpc::DoneStatus done) {
@@ -116,8 +151,7 @@ void Members::Meet(rpc::DoneStatus done) {
   const auto meeting = std::make_shared<Meeting>(Meeting{.left = members_.size()});
   for (std::size_t i = 0; i < members_.size(); ++i) {
     MeetOne(i, [this, meeting, done](const Status& status) {
-      const bool denied = FailureOf(status) == Failure::kDenied;
-      if ((denied || status.code() == StatusCode::kFailedPrecondition) && !meeting->wrong) {
+      if (status.code() == StatusCode::kFailedPrecondition && !meeting->wrong) {
         meeting->wrong = status;
       } else if (!status.ok()) {
         meeting->away.emplace_back(base::Message(status));

@@ -47,6 +47,8 @@ class Members {
   // Asks every member who it is. One must answer; all who do belong to one cluster, whose versions
   // are taken; learners are left out. Then `done`.
   void Meet(rpc::DoneStatus done);
+  // What to grant to whom, when etcd refuses: etcd does not say it.
+  Status Refused(const Status& status) const;
   // Whether progress may be believed (docs/spec/etcd.md chapter 3).
   bool tells_progress() const { return tells_progress_; }
 
@@ -111,9 +113,10 @@ class Members {
   void Blame(std::size_t index, const Status& status);
   // Then `next` is called, with what is wrong with the member if something is.
   void Prepare(std::size_t index, std::function<void(Status)> next);
-  // `again`: with a token, if it takes one.
-  void MeetOne(std::size_t index, rpc::DoneStatus done, bool again = true);
+  void MeetOne(std::size_t index, rpc::DoneStatus done);
+  void MeetByReading(std::size_t index, rpc::DoneStatus done);
   Status Judge(Member& member, const rpc::EtcdStatus& status);
+  Status JudgeCluster(const Member& member, std::uint64_t cluster);
   void Authenticate(std::size_t index, rpc::DoneStatus done);
 
   template <class Answer>
@@ -149,6 +152,7 @@ class Members {
   }
 
   EventLoop& loop_;
+  const std::string root_;  // what all keys begin with
   const std::string user_;
   const std::string password_;
   const bool any_version_;

@@ -49,7 +49,7 @@ struct TcpProxy::Connection {
 
 TcpProxy::TcpProxy(std::string target) : target_(std::move(target)), port_(FreePort()) {
   address_ = "127.0.0.1:" + std::to_string(port_);
-  Listen();
+  EXPECT_TRUE(Listen()) << address_;
   accepting_ = std::thread([this] { Accept(); });
 }
 
@@ -84,10 +84,12 @@ bool TcpProxy::Listen() {
 
 void TcpProxy::Refuse(bool refuse) {
   if (!refuse) {
-    Listen();
+    EXPECT_TRUE(Eventually([this] { return Listen(); })) << address_ << " is not to be had again";
     return;
   }
   const base::MutexLock lock(mutex_);
+  // Who waits for connections keeps it open until it has noticed: it ends now.
+  ::shutdown(listener_, SHUT_RDWR);
   ::close(std::exchange(listener_, -1));
 }
 
