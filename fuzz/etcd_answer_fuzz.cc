@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   for (const internal::PendingPtr& write : group) {
-    DRAY_CHECK(write->revision == revision, write->revision);
+    DRAY_CHECK(write->revision == revision, std::to_string(write->revision));
     if (!write->conflict) continue;
     DRAY_CHECK(std::ranges::any_of(write->transaction.operations,
                                    [&](const Operation& operation) {

@@ -295,9 +295,10 @@ class Member final : public EtcdMember {
   void Ask(Line& line, std::string_view method, Request request, Time deadline, Finish finish) {
     internal::CallUnary<Response>(
         calls_, line.channel, fmt::format("/etcdserverpb.{}", method), std::move(request), deadline,
-        [this, &line, finish = std::move(finish)](const dray::Status& status, Response& answer) {
+        [this, &line, finish = std::move(finish)](const dray::Status& status, Response& answer,
+                                                  const Request& asked) {
           Heard(line, status);
-          finish(status, answer);
+          internal::TellOf(finish, status, answer, asked);
         },
         Token());
   }

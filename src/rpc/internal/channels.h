@@ -84,9 +84,19 @@ struct Received {
   }
 };
 
-// Calls a method by its path, /package.Service/Method. `finish` gets the status and the response, and
-// the request if it takes that, from a thread of gRPC's, after this has returned: gRPC completes calls
-// on its own threads. A token goes along as metadata.
+// `finish` gets the request, too, if it takes one.
+template <class Finish, class Response, class Request>
+void TellOf(Finish& finish, const Status& status, Response& response, const Request& request) {
+  if constexpr (std::is_invocable_v<Finish&, const Status&, Response&, const Request&>) {
+    finish(status, response, request);
+  } else {
+    finish(status, response);
+  }
+}
+
+// Calls a method by its path, /package.Service/Method. `finish` gets the status and the response, from
+// a thread of gRPC's, after this has returned: gRPC completes calls on its own threads. A token goes
+// along as metadata.
 template <class Response, class Request, class Finish>
 void CallUnary(Calls& calls, const std::shared_ptr<grpc::Channel>& channel, std::string method,
                Request request, std::chrono::nanoseconds deadline, Finish finish,
@@ -108,11 +118,7 @@ void CallUnary(Calls& calls, const std::shared_ptr<grpc::Channel>& channel, std:
       [call, &calls](const grpc::Status& grpc_status) {
         Status status = FromGrpc(grpc_status);
         if (status.ok()) status = call->response.Check();
-        if constexpr (std::is_invocable_v<Finish&, const Status&, Response&, const Request&>) {
-          call->finish(status, call->response.message, call->request);
-        } else {
-          call->finish(status, call->response.message);
-        }
+        TellOf(call->finish, status, call->response.message, call->request);
         calls.Finish(call->context);
         delete call;
         // Whoever waits for the last call may now destroy what it belongs to.
