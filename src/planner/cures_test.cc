@@ -214,6 +214,33 @@ TEST(Cures, OfANodeAreToldTogether) {
   std::string yaml = NodeYaml("n1", 0) + PodYaml("a", "", "9");
   yaml.replace(yaml.find("status:"), 7, "spec: {unschedulable: true}\nstatus:");
   EXPECT_THAT(CuresFor(yaml, "a"), ElementsAre("node n1 needs to be uncordoned, and 1 more cpu"));
+  EXPECT_THAT(
+      CuresFor(NodeYaml("n1", 0) + PodYaml("a", "  nodeSelector: {disk: fast}\n", "9"), "a"),
+      ElementsAre(
+          "node n1 needs 1 more cpu, and the pod must have no node selector and no required "
+          "node affinity"));
+}
+
+// KEP-5075: a request policy names the amounts that there are.
+TEST(Cures, AnAmountThatAPolicyForbidsBecomesOneThatItHas) {
+  const auto cluster = [](std::string_view policy) {
+    return ClassYaml() + NodeYaml("n1", 0) +
+           testing::SliceYaml(fmt::format(R"(
+  devices:
+  - {{name: gpu-0, allowMultipleAllocations: true, capacity: {{memory: {{value: 10Gi, requestPolicy: {}}}}}}}
+)",
+                                          policy)) +
+           R"(---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c, namespace: default}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu, capacity: {requests: {memory: 8Gi}}}}]}}
+)" + ClaimPodYaml("p", "c");
+  };
+  EXPECT_THAT(CuresFor(cluster("{default: 1Gi, validValues: [1Gi, 2Gi, 4Gi]}"), "p"),
+              Contains("let request gpu ask for 4Gi of memory instead of 8Gi"));
+  EXPECT_THAT(CuresFor(cluster("{default: 1Gi, validRange: {min: 1Gi, max: 5Gi, step: 1Gi}}"), "p"),
+              Contains("let request gpu ask for 5Gi of memory instead of 8Gi"));
 }
 
 TEST(Cures, AMisspeltClassTemplateOrClaimIsGuessedAt) {

@@ -44,8 +44,10 @@ test('a server that dies is seen within six seconds, and is back without a reloa
   assert.equal(next.streams.size, 1, 'one stream, not two');
   // Too old: a reset, and the same picture again.
   const before = await page.locator('[role=grid]').innerText();
+  const asked = (call) => next.asked.filter((one) => one === call).length;
+  const streams = asked('GET stream');
   next.send({ reset: true, message: 'too old' });
-  await until(async () => next.asked.filter((call) => call === 'GET fleet').length >= 2, 'the fleet is asked for again');
+  await until(async () => asked('GET fleet') >= 2 && asked('GET stream') > streams && next.streams.size === 1, 'the fleet is asked for again, and followed');
   await until(async () => (await page.locator('[role=grid]').innerText()) === before, 'the same picture');
   // The process lives, the API server does not.
   next.send({ beat: new Date().toISOString(), rev: 100, lost: { since: new Date().toISOString(), message: 'connection refused' } });

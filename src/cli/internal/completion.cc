@@ -45,7 +45,7 @@ _dray() {
       *) candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
     esac
   done
-  _describe -o dray candidates
+  _describe dray candidates
 }
 if [[ ${funcstack[1]} == _dray ]]; then _dray; else compdef _dray dray; fi
 )";

@@ -56,7 +56,8 @@ const allocator::DeviceName* CureSearch::LikeWhat(const allocator::Explanation& 
 struct CureSearch::Repaired {
   api::Object pod;
   Changes changes;
-  std::vector<std::string> texts;
+  std::vector<std::string> texts;      // what the node needs
+  std::vector<std::string> pod_texts;  // what the pod must do
 
   api::Node& Node(const Trial& trial, const std::string& name) {
     for (api::Object& object : changes.put) {
@@ -95,12 +96,12 @@ bool CureSearch::RepairOne(const scheduler::Reason& reason, const std::string& n
   if (reason.code == "node_taint" && !reason.shortages.empty()) {
     const std::string_view taint = TaintIn(reason.shortages.front().what);
     AddToleration(done.pod.Mutable<api::Pod>()->spec, taint);
-    done.texts.push_back(fmt::format("the pod to tolerate its taint {}", taint));
+    done.pod_texts.push_back(fmt::format("tolerate its taint {}", taint));
     return !taint.empty();
   }
   if (reason.code == "node_affinity") {
     ForgetNodes(done.pod.Mutable<api::Pod>()->spec);
-    done.texts.emplace_back("the pod to have no node selector and required node affinity");
+    done.pod_texts.emplace_back("have no node selector and no required node affinity");
     return true;
   }
   if (reason.devices == nullptr) return false;
@@ -120,6 +121,20 @@ bool CureSearch::RepairOne(const scheduler::Reason& reason, const std::string& n
   return true;
 }
 
+namespace {
+
+// "node a needs 2 more cpu, and the pod must tolerate its taint t"
+std::string RepairText(const std::string& node, const std::vector<std::string>& node_needs,
+                       const std::vector<std::string>& pod_must) {
+  if (pod_must.empty())
+    return fmt::format("node {} needs {}", node, fmt::join(node_needs, ", and "));
+  const std::string pod = fmt::format("the pod must {}", fmt::join(pod_must, ", and "));
+  if (node_needs.empty()) return fmt::format("for node {} {}", node, pod);
+  return fmt::format("node {} needs {}, and {}", node, fmt::join(node_needs, ", and "), pod);
+}
+
+}  // namespace
+
 bool CureSearch::Repair(const std::string& node) {
   if (trial_.Find(KindOf<api::Node>(), "", node) == nullptr) return false;
   Repaired done{.pod = case_.pod};
@@ -128,11 +143,12 @@ bool CureSearch::Repair(const std::string& node) {
     Pin(*pinned.Mutable<api::Pod>(), node);
     const Trial::Answer answer = trial_.Try(pinned, done.changes);
     if (answer.placed) {
-      if (done.texts.empty()) return false;  // it fits already: nobody knows why it was refused
+      // It fits already: nobody knows why it was refused.
+      if (done.texts.empty() && done.pod_texts.empty()) return false;
       // Without the pin it may go somewhere else; go somewhere it must.
-      return Offer({.kind = CureKind::kExtendNode,
-                    .text = fmt::format("node {} needs {}", node, fmt::join(done.texts, ", and "))},
-                   done.pod, std::move(done.changes));
+      return Offer(
+          {.kind = CureKind::kExtendNode, .text = RepairText(node, done.texts, done.pod_texts)},
+          done.pod, std::move(done.changes));
     }
     bool any = false;
     for (const scheduler::NodeGroup& group : answer.why.groups) {

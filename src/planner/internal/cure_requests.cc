@@ -3,6 +3,9 @@
 // CureSearch: the pod's claims ask for something else.
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "allocator/explanation.h"
 #include "api/resource_claim.h"
@@ -20,6 +23,21 @@ using controllers::KindOf;
 constexpr std::size_t kMaxCounts = 4;
 
 std::string Devices(std::int64_t n) { return n == 1 ? "1 device" : fmt::format("{} devices", n); }
+
+// Of the amounts in "1Gi, 2Gi or 4Gi" the largest that is less than what was asked for.
+std::optional<base::Quantity> LargestBelow(std::string_view amounts, std::string_view asked) {
+  base::Quantity most;
+  if (!base::Quantity::TryParse(asked, &most)) return std::nullopt;
+  std::optional<base::Quantity> largest;
+  while (!amounts.empty()) {
+    const std::string_view word = amounts.substr(0, amounts.find_first_of(" ,"));
+    amounts.remove_prefix(std::min(amounts.size(), word.size() + 1));
+    base::Quantity amount;
+    if (!base::Quantity::TryParse(word, &amount) || amount == base::Quantity()) continue;
+    if (amount < most && (!largest || *largest < amount)) largest = amount;
+  }
+  return largest;
+}
 
 }  // namespace
 
@@ -73,6 +91,22 @@ void CureSearch::OfferFor(const allocator::ClaimReport& claim,
           return true;
         },
         /*tell=*/true);
+  } else if (drop.reason == Reason::kCapacityPolicy) {
+    // Amounts that the policy names; whether one is enough is found out.
+    const std::optional<base::Quantity> amount = LargestBelow(drop.allowed, drop.asked);
+    if (!amount) return;
+    OfferRequest(
+        claim, report.name,
+        fmt::format("let {} ask for {} of {} instead of {}", request, amount->ToString(),
+                    drop.subject, drop.asked),
+        [&](const RequestFields& fields) {
+          if (!fields.capacity->has_value()) return false;
+          auto& requests = (*fields.capacity)->requests;
+          if (requests.Find(drop.subject) == nullptr) return false;
+          requests[drop.subject] = *amount;
+          return true;
+        },
+        /*tell=*/false);
   } else if (drop.reason == Reason::kCapacityInUse || drop.reason == Reason::kCapacityTooSmall) {
     OfferRequest(
         claim, report.name,
