@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <future>
 #include <latch>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "api/namespace.h"
@@ -15,6 +19,7 @@
 #include "fmt/format.h"
 #include "registry/world_for_test.h"
 #include "rest/api_error.h"
+#include "store/memory/memory_store.h"
 #include "store/store_for_test.h"
 #include "testing/slice_builder.h"
 #include "testing/status_matchers.h"
@@ -268,6 +273,85 @@ TEST(QuotaAdmission, CreationsAtOnceShareTheDisk) {
   EXPECT_EQ(made, kRoom);
   EXPECT_EQ(refused, kCreated - kRoom);
   EXPECT_LT(commits, kRoom / 2);
+}
+
+// A store that others write to, and in which something is under way that may never be done.
+class StoreInDoubt final : public store::Store {
+ public:
+  void Commit(store::Transaction transaction, store::CommitFn done) override {
+    store_->Commit(std::move(transaction), std::move(done));
+  }
+  store::EarlyWrites* early() const override { return nullptr; }
+  void Current(store::ReadyFn ready) override { ready({}); }
+  void WaitFor(store::Revision, store::ReadyFn ready) override { ready({}); }
+  store::EntryPtr Find(std::string_view key) const override { return store_->Find(key); }
+  store::EntryPtr FindPending(std::string_view key) const override {
+    return pending != nullptr && pending->key == key ? pending : Find(key);
+  }
+  StatusOr<store::RangeResult> Range(std::string_view prefix,
+                                     const store::RangeOptions& options) const override {
+    return store_->Range(prefix, options);
+  }
+  StatusOr<std::unique_ptr<store::Watch>> WatchFrom(std::string_view prefix, store::Revision from,
+                                                    std::function<void()> wake,
+                                                    std::string_view topic) override {
+    return store_->WatchFrom(prefix, from, std::move(wake), topic);
+  }
+  void SetTopics(std::string, store::TopicFn) override {}
+  void Attach(const store::Entry&, std::shared_ptr<const void>) override {}
+  store::Revision revision() const override { return store_->revision(); }
+  store::Revision oldest_revision() const override { return store_->oldest_revision(); }
+  Status Health() const override { return {}; }
+
+  store::EntryPtr pending;
+
+ private:
+  std::unique_ptr<store::Store> store_ = store::MakeMemoryStore();
+};
+
+// The last place is taken by a write that is not done yet: nobody is refused for it, and should it never
+// be done, whoever came after it has paid.
+TEST(QuotaAdmission, WhatIsNotDoneYetNeitherRefusesNorPays) {
+  StoreInDoubt store;
+  const base::SystemClock clock;
+  base::SystemRandomSource random;
+  Registry registry(store, clock, random, {});
+  const auto create = [&](api::Object object) {
+    std::promise<Status> promise;
+    registry.Create(std::move(object), "default", {},
+                    [&](const auto& result) { promise.set_value(result.status()); });
+    return promise.get_future().get();
+  };
+  api::Namespace space;
+  space.metadata.name = "default";
+  ASSERT_THAT(create(api::Object::Of(space)), dray::testing::IsOk());
+  api::ResourceQuota quota;
+  quota.metadata.name = "q";
+  quota.spec.hard["pods"] = dray::testing::ToQuantity("1");
+  ASSERT_THAT(create(api::Object::Of(quota)), dray::testing::IsOk());
+  const auto found =
+      *registry.objects().Find(api::HubKind(api::TypeInfoOf<api::ResourceQuota>()), "default", "q");
+  api::Object full = found->object();
+  full.Mutable<api::ResourceQuota>()->status.used["pods"] = dray::testing::ToQuantity("1");
+  store::Transaction last;
+  Objects::Put(last, std::move(full), std::nullopt);
+  const std::string key = last.operations[0].key;
+  const store::EntryPtr stored = store.Find(key);
+  store.pending = std::make_shared<const store::Entry>(
+      store::Entry{.key = key,
+                   .value = last.operations[0].value,
+                   .created = stored->created,
+                   .modified = {stored->modified.value + 1'000'000}});
+  api::Pod pod;
+  pod.metadata.name = "p";
+  pod.spec.containers.push_back({.name = "c", .image = "i"});
+  ASSERT_THAT(create(api::Object::Of(pod)), dray::testing::IsOk());
+  EXPECT_GT(store.Find(key)->modified, stored->modified);
+  EXPECT_THAT(*store.Find(key)->value, HasSubstr(R"("used":{"pods":"1"})"));
+  // What is there refuses.
+  store.pending = nullptr;
+  pod.metadata.name = "another";
+  EXPECT_EQ(rest::FromStatus(create(api::Object::Of(pod))).code, 403);
 }
 
 TEST(AdminAccess, NeedsANamespaceThatAllowsIt) {

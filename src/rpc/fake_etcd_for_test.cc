@@ -431,6 +431,7 @@ struct FakeEtcd::Server {
 };
 
 FakeEtcd::FakeEtcd() : server_(std::make_unique<Server>()) {
+  internal::SilenceLibraries();
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

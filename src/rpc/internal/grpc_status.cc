@@ -2,6 +2,7 @@
 #include "rpc/internal/grpc_status.h"
 
 #include <google/protobuf/stubs/logging.h>
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 
 #include <cstdlib>
@@ -25,6 +26,8 @@ grpc::Status ToGrpc(const Status& status) {
 
 void SilenceLibraries() {
   static const bool once = [] {
+    // Whoever lets go of gRPC last would wait for its threads, now and then for ten seconds.
+    grpc_init();
     google::protobuf::SetLogHandler(nullptr);
     if (std::getenv("GRPC_VERBOSITY") == nullptr) {
       gpr_set_log_function([](gpr_log_func_args*) {});

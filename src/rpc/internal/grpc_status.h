@@ -13,7 +13,8 @@ Status FromGrpc(const grpc::Status& status);
 grpc::Status ToGrpc(const Status& status);
 
 // gRPC and protobuf write lines of their own to stderr, for peers that misbehave too, who could fill a
-// disk that way. What matters comes back as a status. GRPC_VERBOSITY brings gRPC's lines back.
+// disk that way. What matters comes back as a status. GRPC_VERBOSITY brings gRPC's lines back. From then
+// on gRPC stays until the process ends.
 void SilenceLibraries();
 
 }  // namespace dray::rpc::internal

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "fmt/format.h"
 #include "store/etcd/copy.h"
 #include "store/etcd/etcd_real_for_test.h"
@@ -29,7 +30,7 @@ using ::dray::testing::StatusIs;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AllOf;
-using ::testing::AnyOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Serves root, dray and other; dray has the prefix /dray/.
@@ -105,6 +106,31 @@ TEST_F(EtcdTlsTest, WhoCannotBeTrustedIsNotServed) {
   EXPECT_THAT(OpenEtcdStore(plain), StatusIs(StatusCode::kUnavailable, HasSubstr("")));
   options_.tls = right;
   EXPECT_NE(OpenOne(options_), nullptr);
+}
+
+// etcd lets root alone throw history away. Nothing else depends on that.
+TEST_F(EtcdTlsTest, WhoMayNotCompactSaysSoOnce) {
+  base::Mutex mutex;
+  std::vector<std::string> warnings;
+  options_.compaction_interval = milliseconds(50);
+  options_.warn = [&](const std::string& text) {
+    const base::MutexLock lock(mutex);
+    warnings.push_back(text);
+  };
+  const std::string key = "/dray/_compaction";
+  const auto version = [&] {
+    return RunProgram(cluster_->Ctl("get " + key + " -w fields")).second;
+  };
+  store();
+  const std::string before = version();
+  ASSERT_TRUE(Eventually([&] {
+    const base::MutexLock lock(mutex);
+    return !warnings.empty() && version() != before;
+  }));
+  Commit(Transaction().Put("a", "1"));
+  store_ = nullptr;
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("users with the role root")));
+  EXPECT_EQ(counts_.compactions, 0u);
 }
 
 // A user and a password say who it is, whatever the certificate says.

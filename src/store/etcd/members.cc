@@ -120,7 +120,7 @@ void Members::MeetOne(std::size_t index, rpc::DoneStatus done) {
   });
 }
 
-// Its state is not for this user to see. Versions that keep it from users (3.5.28 is one) have all
+// Its state is not for this user to see. Versions that keep it from users (3.5.30 is one) have all
 // that is asked of them here: older ones tell it to anybody.
 void Members::MeetByReading(std::size_t index, rpc::DoneStatus done) {
   const rpc::EtcdRange range{.key = root_, .serializable = true, .count_only = true};
