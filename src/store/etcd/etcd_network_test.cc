@@ -55,7 +55,7 @@ TEST_F(EtcdAcceptanceReal, Row18CutAtAnyMoment) {
   });
   int unknown = 0;
   Revision last;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < 200; ++i) {
     const auto outcome = store().CommitAndWait(Transaction().Put("a", std::to_string(i), last));
     if (!outcome.ok()) {
       ++unknown;
