@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,14 +15,15 @@
 #include "etcd/server.h"
 #include "fmt/format.h"
 #include "store/etcd/etcd_for_test.h"
+#include "store/etcd/tcp_proxy_for_test.h"
 #include "testing/status_matchers.h"
 
 namespace dray::etcd {
 namespace {
 
 using ::dray::testing::IsOk;
+using ::testing::AnyOf;
 using ::testing::Gt;
-using ::testing::HasSubstr;
 
 class EtcdShared : public ::testing::Test {
  protected:
@@ -95,6 +97,34 @@ TEST_F(EtcdShared, WhatAProcessThatWasAloneHasLeftIsGivenBack) {
   if (HasFatalFailure()) return;
   EXPECT_EQ(holder(apart, "default-scheduler"), "");
   EXPECT_EQ(holder(apart, "dray-controllers"), "");
+}
+
+// It is cut off, counts as dead, and others serve in its place. What it had decided, and has still under
+// way when it is back, does not happen.
+TEST_F(EtcdShared, WhoWasAloneAndWasCutOffWritesNothingOnceOthersHaveCome) {
+  store::TcpProxy proxy(store::SharedEtcd().client(0));
+  plane::PlaneOptions alone;
+  alone.store = plane::StoreAddress::In(
+      {.endpoints = {{.address = proxy.address()}}, .prefix = address_.prefix});
+  alone.scheduler = alone.controllers = alone.nodes = false;
+  alone.etcd.alone = true;
+  alone.etcd.alive = std::chrono::seconds(2);
+  alone.etcd.write_patience = std::chrono::seconds(30);
+  Server first;
+  ASSERT_THAT(first.TryStart(alone), IsOk());
+  proxy.Refuse(true);
+  proxy.Cut();
+  auto late = std::async(std::launch::async, [&first] { return first.Put("late", "1"); });
+  plane::PlaneOptions shared;
+  shared.etcd.alive = std::chrono::seconds(2);
+  Server second(&first);
+  second.Start(address_, shared);
+  proxy.Refuse(false);
+  EXPECT_THAT(late.get(), AnyOf(503, 504));
+  EXPECT_TRUE(Until([&] { return !first.plane().Health().ok(); }));
+  if (HasFatalFailure()) return;
+  EXPECT_EQ(second.Get(Named("late")), 404);
+  EXPECT_EQ(second.Put("m", "1"), 201);
 }
 
 // Two hours ago, for who asks.

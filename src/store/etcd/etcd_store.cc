@@ -28,7 +28,7 @@ constexpr std::chrono::nanoseconds kOpenPatience = std::chrono::minutes(3);
 
 std::string ServerName(const EtcdOptions& options) {
   if (!options.id.empty()) return options.id;
-  if (options.alone) return "alone";
+  if (options.alone) return std::string(internal::kAlone);
   base::SystemRandomSource random;
   return base::NewUuid(random);
 }

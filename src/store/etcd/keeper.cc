@@ -131,13 +131,31 @@ void Keeper::TryJoin(Clock::time_point end, rpc::DoneStatus done) {
         }
         // Says whether somebody was faster, too.
         WriteAlive([this, done](Status status) {
-          if (status.ok() || lease_ == 0) return done(std::move(status));
+          if (status.ok()) return EndWhoWasAlone(done);
+          if (lease_ == 0) return done(std::move(status));
           const auto leave = [lease = lease_](rpc::EtcdMember& member, rpc::Done<int> answered) {
             member.RevokeLease(lease, Members::kPatience,
                                [answered](const Status&) { answered(0); });
           };
           members_.Once<int>(leave, [done, status](const StatusOr<int>&) { done(status); });
         });
+      });
+}
+
+// Whoever was alone here, and is cut off from etcd, does not know yet that it is not any more. With its
+// fence moved nothing arrives that it still sends, and it ends.
+void Keeper::EndWhoWasAlone(rpc::DoneStatus done) {
+  if (options_.alone) return done({});  // of the same name: moves it itself
+  const auto request = std::make_shared<rpc::EtcdTransaction>();
+  request->success.push_back(
+      {rpc::EtcdPut{.key = layout_.Fence(kAlone),
+                    .value = std::make_shared<const std::string>("server " + server_)}});
+  members_.Once<rpc::EtcdTransactionAnswer>(
+      [request](rpc::EtcdMember& member, rpc::Done<rpc::EtcdTransactionAnswer> answered) {
+        member.Transact(*request, Members::kPatience, std::move(answered));
+      },
+      [done = std::move(done)](const StatusOr<rpc::EtcdTransactionAnswer>& answer) {
+        done(answer.status());
       });
 }
 

@@ -60,6 +60,7 @@ class Keeper {
   void TryJoin(Clock::time_point end, rpc::DoneStatus done);
   Status CheckOthers(const std::vector<rpc::EtcdKeyValue>& servers, bool& dead_here);
   void WriteAlive(rpc::DoneStatus done);
+  void EndWhoWasAlone(rpc::DoneStatus done);
   std::string AliveValue() const;
   void Beat();
   void LookAtMembers();

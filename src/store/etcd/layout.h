@@ -16,6 +16,9 @@
 
 namespace dray::store::internal {
 
+// What a server is called that nobody else may be beside, unless it has another name.
+inline constexpr std::string_view kAlone = "alone";
+
 class Layout {
  public:
   // `prefix` begins with a slash and does not end with one, as in /dray.

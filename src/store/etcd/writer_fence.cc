@@ -52,8 +52,9 @@ void Writer::OnFence(StatusOr<rpc::EtcdTransactionAnswer> answer, std::int64_t s
     const auto& kvs = answer->answers[0].kvs;
     // A try whose answer was lost has succeeded.
     if (!kvs.empty() && kvs[0].value == fence_value_) return FenceIs(kvs[0].modified);
-    if (kvs.empty() && fence_ != 0) {
+    if (kvs.empty() && fence_ != 0 && !options_.alone) {
       // Nobody but whoever tidies up takes it away; what compares with its old revision fails now.
+      // Whoever must be alone is not any more, if somebody else tidies up.
       fence_ = 0;
       return WriteFence();
     }
