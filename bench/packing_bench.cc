@@ -44,22 +44,23 @@ void BM_Packing_Choose(benchmark::State& state) {
   for (auto _ : state) {
     const Request& request = requests[random() % kShapes];
     const auto number = packer.Learn(request);
-    std::optional<std::uint32_t> best;
+    std::optional<Packer::Slot> best;
     Cost least{.cost = std::numeric_limits<std::int64_t>::max()};
     const auto bounds = packer.LowerBounds(number);
-    for (std::uint32_t n = 0; n < nodes; ++n) {
-      if (bounds[n] > least.cost) continue;
-      const auto cost = packer.CostOf(n, number, least.cost);
+    for (Packer::Slot slot = 0; slot < bounds.size(); ++slot) {
+      if (bounds[slot] > least.cost || bounds[slot] == Packer::kNever) continue;
+      const auto cost = packer.CostAt(slot, number, least.cost);
       if (!cost || std::pair(cost->cost, cost->ease) >= std::pair(least.cost, least.ease)) continue;
       least = *cost;
-      best = n;
+      best = slot;
     }
     if (!best) {
       for (std::uint32_t n = 0; n < nodes; ++n) packer.Set(n, Empty());
       continue;
     }
-    NodeState after = *packer.Find(*best);
-    if (Place(after, request, least.start)) packer.Set(*best, std::move(after));
+    const Packer::NodeNumber node = packer.MembersOf(*best).front().node;
+    NodeState after = *packer.Find(node);
+    if (Place(after, request, least.start)) packer.Set(node, std::move(after));
     ++chosen;
   }
   state.counters["values"] =

@@ -73,9 +73,11 @@ class Setting {
     DRAY_CHECK(cluster_.Load(std::move(objects)).ok());
   }
 
-  void Start(Observer* observer = nullptr) {
+  void Start(Observer* observer = nullptr,
+             allocator::Policy policy = allocator::Policy::kFirstFit) {
     SchedulerOptions options;
     options.observer = observer;
+    options.policy = policy;
     scheduler_ = std::make_unique<Scheduler>(cluster_, clock_, ids_, std::move(options));
     scheduler_->Sync();
   }
@@ -119,13 +121,13 @@ class Setting {
     scheduler_->Run();
     return ThreadSeconds() - start;
   }
-  // The time of the rounds' pods, which all find a node.
-  double Round(int pods) {
+  // The time of the rounds' pods, which all find a node, and go unless they stay.
+  double Round(int pods, bool stay = false) {
     Create(pods);
     const std::uint64_t before = scheduler_->statistics().bound;
     const double took = Run();
     DRAY_CHECK(scheduler_->statistics().bound == before + static_cast<std::uint64_t>(pods));
-    Delete(pods);
+    if (!stay) Delete(pods);
     return took;
   }
   Scheduler& scheduler() { return *scheduler_; }
@@ -176,8 +178,29 @@ void Steady(benchmark::State& state, const Workload& workload, int there, int at
   }
 }
 
-// What a feature costs: its shape and the same without it in turns, so that both see the same
-// machine. The better half of the turns counts.
+double BetterHalf(std::vector<double>& times) {
+  std::ranges::sort(times);
+  double sum = 0;
+  for (std::size_t i = 0; i < times.size() / 2; ++i) sum += times[i];
+  return sum;
+}
+
+// The same pods by both in turns, so that both see the same machine. The better half of the turns
+// counts.
+void InTurns(benchmark::State& state, Setting& with, Setting& without, bool stay) {
+  std::vector<double> with_times;
+  std::vector<double> without_times;
+  for (Setting* setting : {&with, &without}) setting->Round(1, stay);
+  for (int i = 0; i < 4 * kRounds; ++i) {
+    with_times.push_back(with.Round(kRoundPods, stay));
+    without_times.push_back(without.Round(kRoundPods, stay));
+  }
+  const double took = BetterHalf(with_times);
+  Report(state, with, took, 2.0 * kRounds * kRoundPods);
+  state.counters["costs_%"] = 100 * (took / BetterHalf(without_times) - 1);
+}
+
+// What a feature costs: its shape and the same without it.
 void Compare(benchmark::State& state, const Workload& with, const Workload& without,
              bool observed = false) {
   for (auto _ : state) {
@@ -185,24 +208,20 @@ void Compare(benchmark::State& state, const Workload& with, const Workload& with
     Setting a(with, 500);
     Setting b(without, 500);
     plane::internal::SchedulerMetrics observer(registry, a.clock());
-    std::vector<double> with_times;
-    std::vector<double> without_times;
     a.Start(observed ? &observer : nullptr);
     b.Start();
-    for (Setting* setting : {&a, &b}) setting->Round(1);
-    for (int i = 0; i < 4 * kRounds; ++i) {
-      with_times.push_back(a.Round(kRoundPods));
-      without_times.push_back(b.Round(kRoundPods));
-    }
-    const auto better_half = [](std::vector<double>& times) {
-      std::ranges::sort(times);
-      double sum = 0;
-      for (std::size_t i = 0; i < times.size() / 2; ++i) sum += times[i];
-      return sum;
-    };
-    const double took = better_half(with_times);
-    Report(state, a, took, 2.0 * kRounds * kRoundPods);
-    state.counters["costs_%"] = 100 * (took / better_half(without_times) - 1);
+    InTurns(state, a, b, false);
+  }
+}
+
+// What the policy fragmentation costs a decision, against first-fit: the cluster fills.
+void ComparePolicy(benchmark::State& state, const Workload& workload, std::int64_t nodes) {
+  for (auto _ : state) {
+    Setting a(workload, nodes);
+    Setting b(workload, nodes);
+    a.Start(nullptr, allocator::Policy::kFragmentation);
+    b.Start();
+    InTurns(state, a, b, true);
   }
 }
 
@@ -313,6 +332,10 @@ const bool kRegistered = [] {
   costs("derived", Derived(), Match());
   costs("groups", Partitions(true), Partitions(false));
   costs("lists", Roots(true), Roots(false));
+  Register("Costs/fragmentation/nodes:5000/devices:10",
+           [](benchmark::State& state) { ComparePolicy(state, Plain(), 5'000); });
+  Register("Costs/fragmentation_shares/nodes:5000/devices:10",
+           [](benchmark::State& state) { ComparePolicy(state, ConsumableCapacity(), 5'000); });
   Register("Costs/observed",
            [](benchmark::State& state) { Compare(state, Plain(), Plain(), /*observed=*/true); });
 

@@ -74,15 +74,26 @@ SearchResult Search::InParts() {
   return SearchResult::kFound;
 }
 
-// A request that has fewer candidates than it needs, whatever else happens.
+// A request that has fewer candidates with room for it than it needs. Room does not grow by what is
+// placed, so whatever else happens it cannot be met. So many devices are looked at and no more: it
+// is not counted as work, and mostly the first ones have room.
 bool Search::TooFew() const {
+  constexpr std::size_t kLooks = 2048;
+  std::size_t looks = 0;
+  const auto too_few = [&](const Candidates& candidates) {
+    if (candidates.alternative->all) return false;
+    std::int64_t missing = candidates.need;
+    if (candidates.devices.Count() < static_cast<std::size_t>(missing)) return true;
+    for (std::size_t device = candidates.devices.First(); device != BitSet::kNone && missing > 0;
+         device = candidates.devices.Next(device)) {
+      if (++looks > kLooks) return false;
+      missing -= state_.HasRoom(candidates, static_cast<std::uint32_t>(device)) ? 1 : 0;
+    }
+    return missing > 0;
+  };
   return std::ranges::any_of(attempt_->plan().requests(), [&](const RequestPlan& request) {
     for (std::uint32_t i = 0; i < request.count; ++i) {
-      const Candidates& candidates = attempt_->candidates(request.first + i);
-      if (candidates.alternative->all || candidates.need == 0 ||
-          candidates.devices.Count() >= static_cast<std::size_t>(candidates.need)) {
-        return false;
-      }
+      if (!too_few(attempt_->candidates(request.first + i))) return false;
     }
     return true;
   });

@@ -416,6 +416,30 @@ TEST(Search, LookingAheadSavesSteps) {
   EXPECT_LT(ahead.steps * 4, plain);
 }
 
+// Seven devices have a half left and one more than that: no search is needed to see that two do not
+// have what is asked for, and one does.
+TEST(Search, ThatTooFewDevicesHaveRoomIsSeenAtOnce) {
+  WorldForTest world;
+  std::vector<api::Device> devices;
+  AllocatedClaim taken("t");
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = fmt::format("d{}", i);
+    devices.push_back(Device(name).Shared().Capacity("m", "8"));
+    taken.Share(name, {{"m", i == 6 ? "2" : "4"}});
+  }
+  world.Devices(devices).Taken(taken);
+  const auto decide = [&](int count, std::string_view amount) {
+    return world.Decide(
+        {PendingClaim("c").Request(Ask("r").Count(count).Capacity({{"m", std::string(amount)}}))});
+  };
+  const Decision refused = decide(2, "5");
+  EXPECT_EQ(refused.kind, Decision::Kind::kRefused);
+  EXPECT_EQ(refused.steps, 0u);
+  EXPECT_EQ(decide(1, "5").kind, Decision::Kind::kFits);
+  EXPECT_EQ(decide(8, "4").kind, Decision::Kind::kFits);
+  EXPECT_EQ(decide(1, "7").steps, 0u);
+}
+
 TEST(Search, AnAllocatorKeepsNothingFromOneAttemptToTheNext) {
   WorldForTest world;
   world.Put(Valued({"a", "b", "b"}));

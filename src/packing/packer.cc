@@ -35,7 +35,8 @@ void Packer::Refresh() {
     if (!prices_.Update(history_)) {
       prices_.Reset(history_);
       for (const State& state : states_) {
-        if (state.nodes > 0) prices_.Count(state.state, static_cast<int>(state.nodes));
+        if (state.slot == kNoSlot) continue;
+        prices_.Count(state.state, static_cast<int>(members_[state.slot].size()));
       }
     }
     prices_.Renew();
@@ -68,15 +69,17 @@ void Packer::Purge() {
   std::vector<State> kept;
   std::vector<StateNumber> numbers(states_.size(), kNone);
   for (StateNumber i = 0; i < states_.size(); ++i) {
-    if (states_[i].nodes == 0) continue;
+    if (states_[i].slot == kNoSlot) continue;
     numbers[i] = static_cast<StateNumber>(kept.size());
     kept.push_back(std::move(states_[i]));
   }
   states_ = std::move(kept);
   numbers_.clear();
   for (StateNumber i = 0; i < states_.size(); ++i) numbers_.emplace(states_[i].state, i);
-  for (StateNumber& node : nodes_) {
-    if (node != kNone) node = numbers[node];
+  for (std::vector<StateNumber>* const list : {&nodes_, &slots_}) {
+    for (StateNumber& state : *list) {
+      if (state != kNone) state = numbers[state];
+    }
   }
 }
 
@@ -96,31 +99,59 @@ void Packer::Set(NodeNumber node, NodeState state) {
     state.free.resize(state.units.back().first + state.units.back().dims);
   }
   Normalize(state);
-  StateNumber& now = nodes_[node];
+  const StateNumber now = nodes_[node];
   if (now != kNone && states_[now].state == state) return;
   Remove(node);
   if (states_.size() >= options_.states) Purge();
   const StateNumber number = Intern(std::move(state));
-  nodes_[node] = number;
-  ++states_[number].nodes;
   prices_.Count(states_[number].state, 1);
-  ValueIsDue(node);
+  Enter(node, number);
 }
 
 void Packer::Remove(NodeNumber node) {
   if (node >= nodes_.size() || nodes_[node] == kNone) return;
-  State& state = states_[nodes_[node]];
-  prices_.Count(state.state, -1);
-  --state.nodes;
-  nodes_[node] = kNone;
-  ValueIsDue(node);
+  prices_.Count(states_[nodes_[node]].state, -1);
+  Leave(node);
 }
 
-// Nodes may change for ever while nobody asks about bounds: then all are due, which needs no list.
-void Packer::ValueIsDue(NodeNumber node) {
-  if (node_values_epoch_ != value_epoch_) return;
-  node_values_due_.push_back(node);
-  if (node_values_due_.size() > 2 * nodes_.size()) node_values_epoch_ = 0;
+Packer::Member Packer::MemberOf(NodeNumber node) {
+  return {.luck = static_cast<std::uint32_t>(Dice(node).Next() >> 32), .node = node};
+}
+
+void Packer::Enter(NodeNumber node, StateNumber number) {
+  nodes_[node] = number;
+  Slot& slot = states_[number].slot;
+  if (slot == kNoSlot) {
+    if (free_slots_.empty()) {
+      free_slots_.push_back(static_cast<Slot>(slots_.size()));
+      slots_.push_back(kNone);
+      members_.emplace_back();
+    }
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+    slots_[slot] = number;
+    ValueIsDue(slot);
+  }
+  std::vector<Member>& members = members_[slot];
+  const Member member = MemberOf(node);
+  members.insert(std::ranges::lower_bound(members, member), member);
+}
+
+void Packer::Leave(NodeNumber node) {
+  State& state = states_[std::exchange(nodes_[node], kNone)];
+  std::vector<Member>& members = members_[state.slot];
+  members.erase(std::ranges::lower_bound(members, MemberOf(node)));
+  if (!members.empty()) return;
+  slots_[state.slot] = kNone;
+  free_slots_.push_back(state.slot);
+  ValueIsDue(std::exchange(state.slot, kNoSlot));
+}
+
+// States may change for ever while nobody asks about bounds: then all are due, which needs no list.
+void Packer::ValueIsDue(Slot slot) {
+  if (slot_values_epoch_ != value_epoch_) return;
+  slot_values_due_.push_back(slot);
+  if (slot_values_due_.size() > 2 * slots_.size()) slot_values_epoch_ = 0;
 }
 
 const NodeState* Packer::Find(NodeNumber node) const {
@@ -177,15 +208,19 @@ const Packer::NextList& Packer::NextOf(StateNumber state, RequestNumber request)
 }
 
 std::optional<Cost> Packer::CostOf(NodeNumber node, RequestNumber request, std::int64_t at_most) {
+  const Slot slot = SlotOf(node);
+  return slot == kNoSlot ? std::nullopt : CostAt(slot, request, at_most);
+}
+
+std::optional<Cost> Packer::CostAt(Slot slot, RequestNumber request, std::int64_t at_most) {
   Refresh();
   if (states_.size() >= options_.states) Purge();
-  if (node >= nodes_.size() || nodes_[node] == kNone) return std::nullopt;
-  const StateNumber state = nodes_[node];
+  const StateNumber state = slots_[slot];
   NewVersion(request);
   if (known_.size() <= request) known_.resize(request + 1);
   std::vector<Known>& known = known_[request];
-  if (known.size() < nodes_.size()) known.resize(nodes_.size());
-  Known& answer = known[node];
+  if (known.size() < slots_.size()) known.resize(slots_.size());
+  Known& answer = known[slot];
   if (answer.state == state && answer.epoch == price_epoch_ && options_.memory &&
       (answer.exact || answer.cost.cost > at_most)) {
     return answer.fits ? std::optional(answer.cost) : std::nullopt;
@@ -193,8 +228,8 @@ std::optional<Cost> Packer::CostOf(NodeNumber node, RequestNumber request, std::
   answer = {.epoch = price_epoch_, .state = state, .exact = true};
   const NextList& list = NextOf(state, request);
   Losses& losses = LossesOf(request);
-  losses.states[node] = state;
-  losses.values[node] = kNever;
+  losses.states[slot] = state;
+  losses.values[slot] = kNever;
   if (list.empty()) return std::nullopt;
   const std::int64_t value = Value(state, 0);
   const std::int64_t scarcity = Scarcity(state);
@@ -207,7 +242,7 @@ std::optional<Cost> Packer::CostOf(NodeNumber node, RequestNumber request, std::
     const std::int64_t at_least =
         limit == std::numeric_limits<std::int64_t>::max() ? 0 : before - scarce - limit;
     const std::int64_t left = Value(next.state, at_least);
-    losses.values[node] = std::min(losses.values[node], value - left);
+    losses.values[slot] = std::min(losses.values[slot], value - left);
     rarer = std::min(rarer, scarcity - scarce);
     const Cost cost{
         .cost = before - scarce - left, .ease = EaseOf(states_[next.state]), .start = next.start};
@@ -220,7 +255,7 @@ std::optional<Cost> Packer::CostOf(NodeNumber node, RequestNumber request, std::
   }
   if (answer.cost.cost <= at_most) answer.exact = true;
   // Less what rounding may have added.
-  losses.scarcities[node] = static_cast<double>(std::max<std::int64_t>(rarer - 1, 0)) / scale_;
+  losses.scarcities[slot] = static_cast<double>(std::max<std::int64_t>(rarer - 1, 0)) / scale_;
   return answer.cost;
 }
 
@@ -244,41 +279,41 @@ Packer::Losses& Packer::LossesOf(RequestNumber request) {
     losses.scales = scales_;
     std::ranges::fill(losses.scarcities, 0);
   }
-  losses.states.resize(nodes_.size(), kNone);
-  losses.values.resize(nodes_.size());
-  losses.scarcities.resize(nodes_.size());
+  losses.states.resize(slots_.size(), kNone);
+  losses.values.resize(slots_.size());
+  losses.scarcities.resize(slots_.size());
   return losses;
 }
 
 std::span<const std::int64_t> Packer::LowerBounds(RequestNumber request) {
   Refresh();
   NewVersion(request);
-  if (node_values_epoch_ != value_epoch_) {
-    node_values_epoch_ = value_epoch_;
-    node_values_due_.clear();
-    for (NodeNumber node = 0; node < nodes_.size(); ++node) node_values_due_.push_back(node);
+  if (slot_values_epoch_ != value_epoch_) {
+    slot_values_epoch_ = value_epoch_;
+    slot_values_due_.clear();
+    for (Slot slot = 0; slot < slots_.size(); ++slot) slot_values_due_.push_back(slot);
   }
-  node_values_.resize(nodes_.size());
-  node_free_.resize(nodes_.size());
-  for (const NodeNumber node : node_values_due_) {
-    const StateNumber state = nodes_[node];
-    node_values_[node] = state == kNone ? 0 : Value(state, 0);
-    node_free_[node] = state == kNone ? 0 : states_[state].free;
+  slot_values_.resize(slots_.size());
+  slot_free_.resize(slots_.size());
+  for (const Slot slot : slot_values_due_) {
+    const StateNumber state = slots_[slot];
+    slot_values_[slot] = state == kNone ? 0 : Value(state, 0);
+    slot_free_[slot] = state == kNone ? 0 : states_[state].free;
   }
-  node_values_due_.clear();
+  slot_values_due_.clear();
   const Losses& losses = LossesOf(request);
   const std::int64_t weight = LeastWeightOf(history_.entries()[request].request);
   const auto count = static_cast<std::int64_t>(options_.sequences.count);
-  bounds_.resize(nodes_.size());
-  for (NodeNumber node = 0; node < nodes_.size(); ++node) {
+  bounds_.resize(slots_.size());
+  for (Slot slot = 0; slot < slots_.size(); ++slot) {
     // Of what is left afterwards at most all is of use, and what is scarce does not become more.
-    const std::int64_t most = std::max<std::int64_t>(node_free_[node] - weight, 0) * count;
-    const auto scarcity = static_cast<std::int64_t>(losses.scarcities[node] * scale_);
-    const std::int64_t value = losses.values[node];
+    const std::int64_t most = std::max<std::int64_t>(slot_free_[slot] - weight, 0) * count;
+    const auto scarcity = static_cast<std::int64_t>(losses.scarcities[slot] * scale_);
+    const std::int64_t value = losses.values[slot];
     const std::int64_t known =
         value == kNever ? kNever : value + std::max<std::int64_t>(scarcity - 1, 0);
-    const bool same = losses.states[node] == nodes_[node] && options_.memory;
-    bounds_[node] = nodes_[node] == kNone ? kNever : same ? known : node_values_[node] - most;
+    const bool same = losses.states[slot] == slots_[slot] && options_.memory;
+    bounds_[slot] = slots_[slot] == kNone ? kNever : same ? known : slot_values_[slot] - most;
   }
   return bounds_;
 }

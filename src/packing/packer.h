@@ -8,6 +8,7 @@
 // seed, not on what nodes are called.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -76,10 +77,28 @@ class Packer {
   // not below that: finding out costs less.
   std::optional<Cost> CostOf(NodeNumber node, RequestNumber request,
                              std::int64_t at_most = std::numeric_limits<std::int64_t>::max());
-  // For every node at most the cost of the request there, by number, for little work: what was
-  // computed for the node as it is, with prices that have changed since as far as they may have
-  // fallen; else what the request takes, less what of the node is of no use for what is seen
-  // anyway. kNever: it does not fit. Valid until something is learned or a node changes.
+  // Nodes in equal states cost the same. Each state that nodes are in has a slot, a small number,
+  // until the last of them leaves it.
+  using Slot = std::uint32_t;
+  static constexpr Slot kNoSlot = ~Slot{0};
+  Slot SlotOf(NodeNumber node) const {
+    return node < nodes_.size() && nodes_[node] != kNone ? states_[nodes_[node]].slot : kNoSlot;
+  }
+  // The nodes of a slot: a number that is chance, then the node's number, in the order of these.
+  struct Member {
+    std::uint32_t luck = 0;
+    NodeNumber node = 0;
+    friend auto operator<=>(const Member&, const Member&) = default;
+  };
+  static Member MemberOf(NodeNumber node);
+  std::span<const Member> MembersOf(Slot slot) const { return members_[slot]; }
+  // As CostOf, for any of its nodes.
+  std::optional<Cost> CostAt(Slot slot, RequestNumber request,
+                             std::int64_t at_most = std::numeric_limits<std::int64_t>::max());
+  // For every slot at most the cost of the request there, for little work: what was computed for
+  // the state, with prices that have changed since as far as they may have fallen; else what the
+  // request takes, less what of the node is of no use for what is seen anyway. kNever: it does not
+  // fit, or nobody has the slot. Valid until something is learned or a node changes.
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   std::span<const std::int64_t> LowerBounds(RequestNumber request);
   // At once, not only when it is time.
@@ -111,14 +130,14 @@ class Packer {
     std::int64_t scarcity = 0;
     std::uint64_t value_epoch = 0;  // when `value` was computed
     std::uint64_t price_epoch = 0;  // when `scarcity` was
-    std::uint32_t nodes = 0;        // that are in it
+    Slot slot = kNoSlot;            // while nodes are in it
   };
   struct Next {
     StateNumber state = kNone;
     std::optional<Start> start;
   };
   using NextList = absl::InlinedVector<Next, 2>;
-  struct Known {  // the answer for a node
+  struct Known {  // the answer for a slot
     std::uint64_t epoch = 0;
     StateNumber state = kNone;
     bool fits = false;
@@ -127,12 +146,12 @@ class Packer {
     Cost cost;
   };
 
-  // What is known of a request on nodes, as far as it outlives prices: what V loses at least, and P
+  // What is known of a request in slots, as far as it outlives prices: what V loses at least, and P
   // at prices of the scale 1. Side by side: all of it is read for every decision.
   struct Losses {
     std::uint64_t epoch = 0;  // value_epoch_
     std::uint64_t scales = 0;
-    std::vector<StateNumber> states;   // by node; kNone: nothing is known
+    std::vector<StateNumber> states;   // by slot; kNone: nothing is known
     std::vector<std::int64_t> values;  // kNever: it does not fit
     std::vector<double> scarcities;
   };
@@ -141,7 +160,9 @@ class Packer {
   void RenewScale(std::span<const Prices::Priced> before);
   Losses& LossesOf(RequestNumber request);
   void NewVersion(RequestNumber request);
-  void ValueIsDue(NodeNumber node);
+  void Enter(NodeNumber node, StateNumber number);
+  void Leave(NodeNumber node);
+  void ValueIsDue(Slot slot);
   void Purge();
   StateNumber Intern(NodeState state);
   const NextList& NextOf(StateNumber state, RequestNumber request);
@@ -156,16 +177,19 @@ class Packer {
   Prices prices_;
   std::vector<State> states_;
   absl::flat_hash_map<NodeState, StateNumber> numbers_;
-  std::vector<StateNumber> nodes_;                     // by node
+  std::vector<StateNumber> nodes_;            // by node
+  std::vector<StateNumber> slots_;            // by slot; kNone: free
+  std::vector<std::vector<Member>> members_;  // by slot; sorted
+  std::vector<Slot> free_slots_;
   absl::flat_hash_map<std::uint64_t, NextList> next_;  // by state and request
-  std::vector<std::vector<Known>> known_;              // by request, by node
+  std::vector<std::vector<Known>> known_;              // by request, by slot
   std::vector<std::uint32_t> versions_;                // by request: of the history
   std::vector<Losses> losses_;                         // by request
-  std::vector<std::int64_t> node_values_;              // by node: V of its state
-  std::vector<std::int64_t> node_free_;                // by node: State::free
-  std::uint64_t node_values_epoch_ = 0;      // value_epoch_ of node_values_; 0: all are due
-  std::vector<NodeNumber> node_values_due_;  // those that have changed since
-  std::vector<std::int64_t> bounds_;         // LowerBounds
+  std::vector<std::int64_t> slot_values_;              // by slot: V of its state
+  std::vector<std::int64_t> slot_free_;                // by slot: State::free
+  std::uint64_t slot_values_epoch_ = 0;  // value_epoch_ of slot_values_; 0: all are due
+  std::vector<Slot> slot_values_due_;    // those that have changed since
+  std::vector<std::int64_t> bounds_;     // LowerBounds
   // What prices have fallen to since `scales_` began, each of them at least.
   double scale_ = 1;
   std::uint64_t scales_ = 1;

@@ -205,7 +205,7 @@ TEST(PackerProperty, CostsAreThoseOfTheRule) {
       std::optional<std::int64_t> best;
       for (std::uint32_t n = 0; n < nodes.size(); ++n) {
         const auto want = model.Cost(nodes[n], request);
-        const std::int64_t bound = packer.LowerBounds(number)[n];
+        const std::int64_t bound = packer.LowerBounds(number)[packer.SlotOf(n)];
         if (best) {  // what is dearer may be told too low, but not as low as the best
           const auto hurried = packer.CostOf(n, number, *best);
           ASSERT_EQ(hurried.has_value(), want.has_value());
@@ -215,7 +215,7 @@ TEST(PackerProperty, CostsAreThoseOfTheRule) {
         }
         const auto got = packer.CostOf(n, number);
         ASSERT_EQ(got.has_value(), want.has_value());
-        ASSERT_EQ(packer.LowerBounds(number)[n] == Packer::kNever, !got);
+        ASSERT_EQ(packer.LowerBounds(number)[packer.SlotOf(n)] == Packer::kNever, !got);
         if (!got) continue;
         ASSERT_NEAR(static_cast<double>(got->cost), *want, 2);
         ASSERT_LE(bound, got->cost);

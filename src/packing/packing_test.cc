@@ -240,9 +240,16 @@ TEST(Packer, BoundsAreThoseOfNodesAsTheyAreHoweverOftenTheyHaveChanged) {
   fresh.Set(1, Node(4, {kWhole}));
   fresh.Set(2, Node(4, {kWhole, kHalf}));
   const auto same = [&] {
-    const auto got = packer.LowerBounds(number);
-    const auto want = fresh.LowerBounds(number);
-    return std::ranges::equal(got, want);
+    const auto bounds = [&](Packer& of) {
+      const auto by_slot = of.LowerBounds(number);
+      std::vector<std::int64_t> by_node;
+      for (Packer::NodeNumber node = 0; node < 3; ++node) {
+        const Packer::Slot slot = of.SlotOf(node);
+        by_node.push_back(slot == Packer::kNoSlot ? Packer::kNever : by_slot[slot]);
+      }
+      return by_node;
+    };
+    return bounds(packer) == bounds(fresh);
   };
   EXPECT_TRUE(same());
   packer.Set(1, Node(4, {300'000}));
@@ -250,6 +257,29 @@ TEST(Packer, BoundsAreThoseOfNodesAsTheyAreHoweverOftenTheyHaveChanged) {
   fresh.Set(1, Node(4, {300'000}));
   fresh.Remove(2);
   EXPECT_TRUE(same());
+}
+
+// What is computed for a state is computed for all nodes in it.
+TEST(Packer, NodesInEqualStatesHaveOneSlot) {
+  Packer packer;
+  for (Packer::NodeNumber node = 0; node < 100; ++node) packer.Set(node, Node(4, {kWhole}));
+  const Packer::Slot slot = packer.SlotOf(0);
+  for (Packer::NodeNumber node = 0; node < 100; ++node) EXPECT_EQ(packer.SlotOf(node), slot);
+  const auto number = packer.Learn(Wants(1, {Part(kHalf)}));
+  EXPECT_EQ(packer.LowerBounds(number).size(), 1u);
+  EXPECT_TRUE(packer.CostAt(slot, number).has_value());
+  EXPECT_LE(packer.statistics().values, 2u) << "before and after";
+  // Its nodes are in the order of chance.
+  ASSERT_EQ(packer.MembersOf(slot).size(), 100u);
+  EXPECT_TRUE(std::ranges::is_sorted(packer.MembersOf(slot)));
+  packer.Set(7, Node(4, {kHalf}));
+  EXPECT_NE(packer.SlotOf(7), slot);
+  EXPECT_EQ(packer.MembersOf(slot).size(), 99u);
+  packer.Set(7, Node(4, {kWhole}));
+  EXPECT_EQ(packer.SlotOf(7), slot);
+  for (Packer::NodeNumber node = 0; node < 100; ++node) packer.Remove(node);
+  EXPECT_EQ(packer.SlotOf(0), Packer::kNoSlot);
+  EXPECT_EQ(packer.LowerBounds(number).front(), Packer::kNever);
 }
 
 TEST(Fragmentation, IsWhatTheRequestsSeenCannotUse) {

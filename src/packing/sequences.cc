@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 
 #include "packing/place.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace dray::packing {
 
@@ -45,6 +48,20 @@ Sequences::Sequences(const History& history, const SequenceOptions& options, std
     rows_.push_back(row);
     requests_.push_back(request);
     up_to_.push_back(sum += seen);
+  }
+  for (const Row& row : rows_) {
+    if (row.weight == 0 || !row.simple) continue;
+    const auto alike = std::ranges::find_if(alike_, [&](const Row& other) {
+      return other.weight == row.weight && other.kinds == row.kinds && other.amount == row.amount &&
+             other.count == row.count;
+    });
+    if (alike == alike_.end()) {
+      alike_.push_back(row);
+      continue;
+    }
+    for (std::size_t s = 0; s < kScalars; ++s) {
+      alike->needs[s] = std::min(alike->needs[s], row.needs[s]);
+    }
   }
   Dice dice(options.seed * 0x2545f4914f6cdd1du + round);
   sequences_.resize(options.count);
@@ -102,11 +119,55 @@ void Sequences::Extend(std::size_t block, std::size_t steps) {
 #define DRAY_PACKING_LANES
 #endif
 
+namespace {
+
 using Lanes = std::int32_t __attribute__((vector_size(32)));
+// The same where numbers lie: a load for a vector that was stored in halves would wait for both.
+using StoredLanes = std::int32_t __attribute__((vector_size(32), aligned(4), may_alias));
+#define DRAY_PACKING_LOAD(numbers) (*reinterpret_cast<const StoredLanes*>((numbers).data()))
+
+// Of what a comparison gave.
+DRAY_PACKING_LANES inline bool AnyLane(const Lanes& lanes) {
+#if defined(__x86_64__)
+  return _mm256_movemask_ps(reinterpret_cast<__m256>(lanes)) != 0;
+#else
+  std::int32_t any = 0;
+  for (std::size_t lane = 0; lane < sizeof(Lanes) / sizeof(std::int32_t); ++lane)
+    any |= lanes[lane];
+  return any != 0;
+#endif
+}
+
+}  // namespace
+
+// What a request that takes a unit takes at least, of those that may fit the state as it is: once
+// less is left, nothing is placed any more, since room never grows.
+Least Sequences::LeastFor(const NodeState& state) const {
+  Least least;
+  for (const Row& row : alike_) {
+    bool fits = true;
+    for (std::size_t s = 0; s < kScalars; ++s) fits &= row.needs[s] <= state.left[s];
+    if (!fits) continue;
+    std::uint32_t found = 0;
+    for (const Unit& unit : state.units) {
+      found +=
+          (row.kinds & KindBit(unit.kind)) != 0 && state.free[unit.first] >= row.amount ? 1 : 0;
+    }
+    if (found < row.count) continue;
+    least.any = true;
+    least.weight = std::min(least.weight, row.weight);
+    least.amount = std::min(least.amount, row.amount);
+    for (std::size_t s = 0; s < kScalars; ++s) {
+      least.needs[s] = std::min(least.needs[s], row.needs[s]);
+    }
+  }
+  return least;
+}
 
 // Comparisons give -1 where they hold, so that adding one counts down and `&` selects.
 DRAY_PACKING_LANES std::int64_t Sequences::RunLanes(const NodeState& state, std::size_t block,
-                                                    std::int32_t free, std::int32_t limit) {
+                                                    std::int32_t free, std::int32_t limit,
+                                                    const Least& least) {
   static_assert(sizeof(Lanes) == sizeof(Numbers));
   const Lanes zero = {};
   std::array<Lanes, kMostUnits> amounts;
@@ -114,7 +175,7 @@ DRAY_PACKING_LANES std::int64_t Sequences::RunLanes(const NodeState& state, std:
   std::array<std::uint16_t, kMostUnits> kinds;
   std::size_t units = 0;
   for (const Unit& unit : state.units) {
-    if (state.free[unit.first] <= 0) continue;
+    if (state.free[unit.first] < least.amount) continue;
     amounts[units] = zero + state.free[unit.first];
     kinds[units++] = unit.kind;
   }
@@ -123,34 +184,48 @@ DRAY_PACKING_LANES std::int64_t Sequences::RunLanes(const NodeState& state, std:
   Lanes pods = zero + state.left[kPods];
   Lanes left = zero + free;
   Lanes asked = zero;
+  Lanes room = ~zero;  // whether some unit still has what is taken at least
+  const auto least_weight = static_cast<std::int32_t>(least.weight);
   for (std::size_t i = 0; i < options_.longest; ++i) {
-    const Lanes goes_on = (asked < limit) & (left > 0);
-    bool any = false;
-    for (std::size_t lane = 0; lane < kLanes; ++lane) any |= goes_on[lane] != 0;
-    if (!any) break;
+    const Lanes goes_on = room & (asked < limit) & (left >= least_weight) &
+                          (cpu >= least.needs[kCpu]) & (memory >= least.needs[kMemory]) &
+                          (pods >= least.needs[kPods]);
+    if (!AnyLane(goes_on)) break;
     if (i == blocks_[block].size()) Extend(block, 2 * i + 8);
-    std::array<Lanes, sizeof(Step) / sizeof(Numbers)> step;
-    std::memcpy(step.data(), &blocks_[block][i], sizeof(Step));
-    const auto& [step_cpu, step_memory, step_pods, weight, amount, count, low, high] = step;
+    const Step& step = blocks_[block][i];
+    const Lanes step_cpu = DRAY_PACKING_LOAD(step.cpu);
+    const Lanes step_memory = DRAY_PACKING_LOAD(step.memory);
+    const Lanes step_pods = DRAY_PACKING_LOAD(step.pods);
+    const Lanes weight = DRAY_PACKING_LOAD(step.weight);
     asked += weight & goes_on;
     Lanes may = goes_on & (step_cpu <= cpu) & (step_memory <= memory) & (step_pods <= pods) &
                 (weight <= left);
+    if (!AnyLane(may)) continue;
+    const Lanes amount = DRAY_PACKING_LOAD(step.amount);
+    const Lanes count = DRAY_PACKING_LOAD(step.count);
     Lanes found = zero;
     Lanes best = zero + kWhole;
+    Lanes wanted = zero;
     for (std::size_t u = 0; u < units; ++u) {
       const std::uint16_t kind = kinds[u];
-      const Lanes bit = (kind < 32 ? low : high) & (zero + (std::int32_t{1} << (kind & 31)));
-      fits[u] = (amounts[u] >= amount) & (bit != 0);
+      if (u == 0 || kind != kinds[u - 1]) {
+        const Lanes bits = DRAY_PACKING_LOAD((kind < 32 ? step.kinds_low : step.kinds_high));
+        wanted = (bits & (zero + (std::int32_t{1} << (kind & 31)))) != 0;
+      }
+      fits[u] = (amounts[u] >= amount) & wanted;
       found -= fits[u];
       const Lanes better = fits[u] & (amounts[u] < best);
       best = (amounts[u] & better) | (best & ~better);
     }
     may &= found >= count;
+    if (!AnyLane(may)) continue;
     Lanes missing = count & may;
+    room = zero;
     for (std::size_t u = 0; u < units; ++u) {
       const Lanes takes = fits[u] & (amounts[u] == best) & (missing > 0);
       missing += takes;
       amounts[u] -= amount & takes;
+      room |= amounts[u] >= least.amount;
     }
     cpu -= step_cpu & may;
     memory -= step_memory & may;
@@ -165,7 +240,7 @@ DRAY_PACKING_LANES std::int64_t Sequences::RunLanes(const NodeState& state, std:
 }
 
 std::int64_t Sequences::RunOne(const NodeState& state, Sequence& sequence, std::int64_t free,
-                               std::int64_t limit) {
+                               std::int64_t limit, const Least& least) {
   constexpr Amount kNone = std::numeric_limits<Amount>::max();
   std::array<Amount, kMostUnits> amounts;
   const std::size_t units = state.units.size();
@@ -173,7 +248,11 @@ std::int64_t Sequences::RunOne(const NodeState& state, Sequence& sequence, std::
   Scalars scalars = state.left;
   std::int64_t left = free;
   std::int64_t asked = 0;
-  for (std::size_t i = 0; asked < limit && left > 0 && i < options_.longest; ++i) {
+  const auto goes_on = [&] {
+    return asked < limit && left >= least.weight && scalars[kCpu] >= least.needs[kCpu] &&
+           scalars[kMemory] >= least.needs[kMemory] && scalars[kPods] >= least.needs[kPods];
+  };
+  for (std::size_t i = 0; i < options_.longest && goes_on(); ++i) {
     const Row& row = rows_[At(sequence, i)];
     asked += row.weight;
     if (row.needs[kCpu] > scalars[kCpu] || row.needs[kMemory] > scalars[kMemory] ||
@@ -235,16 +314,22 @@ void Sequences::Continue(const NodeState& state, std::int64_t at_least, PartialV
   }
   const std::int64_t limit = options_.times * free + options_.more;
   const bool fast = FastFor(state);
+  if (fast && value.done == 0) value.least = LeastFor(state);
+  const Least& least = value.least;
+  if (fast && !least.any) {
+    value.done = options_.count;
+    return;
+  }
   while (value.done < options_.count) {
     // All that is left to run can place everything, at best.
     const std::int64_t most = value.placed + free * (options_.count - value.done);
     if (most < at_least) return;
     if (fast && lanes_) {
       value.placed += RunLanes(state, value.done / kLanes, static_cast<std::int32_t>(free),
-                               static_cast<std::int32_t>(limit));
+                               static_cast<std::int32_t>(limit), least);
       value.done = std::min<std::uint32_t>(value.done + kLanes, options_.count);
     } else if (fast) {
-      value.placed += RunOne(state, sequences_[value.done], free, limit);
+      value.placed += RunOne(state, sequences_[value.done], free, limit, least);
       ++value.done;
     } else {
       value.placed += RunSlowly(state, sequences_[value.done], limit);

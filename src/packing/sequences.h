@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "packing/history.h"
@@ -36,10 +37,20 @@ class Dice {
   std::uint64_t state_;
 };
 
+// The least that a request takes that takes a unit, of some of them.
+struct Least {
+  static constexpr std::int32_t kNothing = std::numeric_limits<std::int32_t>::max();
+  bool any = false;
+  Scalars needs = {kNothing, kNothing, kNothing};
+  std::int64_t weight = kNothing;
+  Amount amount = kNothing;
+};
+
 // A value that is being computed: some sequences are run already.
 struct PartialValue {
   std::int64_t placed = 0;
   std::uint32_t done = 0;  // of the sequences
+  Least least;             // of the requests that fit, once some are run
 };
 
 // One thread: sequences are drawn as far as they are needed.
@@ -90,14 +101,16 @@ class Sequences {
   std::uint16_t At(Sequence& sequence, std::size_t step);
   void Extend(std::size_t block, std::size_t steps);
   bool FastFor(const NodeState& state) const;
+  Least LeastFor(const NodeState& state) const;
   std::int64_t RunLanes(const NodeState& state, std::size_t block, std::int32_t free,
-                        std::int32_t limit);
+                        std::int32_t limit, const Least& least);
   std::int64_t RunOne(const NodeState& state, Sequence& sequence, std::int64_t free,
-                      std::int64_t limit);
+                      std::int64_t limit, const Least& least);
   std::int64_t RunSlowly(NodeState state, Sequence& sequence, std::int64_t limit);
 
   SequenceOptions options_;
   std::vector<Row> rows_;
+  std::vector<Row> alike_;  // those that take the same units once, with the least needs of them
   std::vector<Request> requests_;  // by row
   std::vector<double> up_to_;      // by row: the shares of it and those before it
   std::vector<Sequence> sequences_;

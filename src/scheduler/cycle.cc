@@ -187,40 +187,37 @@ NodeInfo* Cycle::ChooseLazily() {
                    });
   if (!may) return nullptr;
   FindPlacement();
-  placement_->Open(env_.world, feasible_);
-  feasible_known_ = true;
-  NodeInfo* chosen = nullptr;
-  const bool asked = feasible_.empty() || AskScorers();
+  placement_->Fit(env_.world);
+  lazy_ = true;
   const auto tells_apart = [&](std::size_t i) {
     const auto score = [&](const NodeInfo* node) {
       return scorers[i].plugin->Score(state_, *pod_, *node);
     };
-    const std::int64_t first = score(feasible_.front());
-    return std::ranges::any_of(feasible_,
-                               [&](const NodeInfo* node) { return score(node) != first; });
+    const auto nodes = Feasible();
+    const std::int64_t first = nodes.empty() ? 0 : score(nodes.front());
+    return std::ranges::any_of(nodes, [&](const NodeInfo* node) { return score(node) != first; });
   };
-  if (asked && fine_ && !feasible_.empty() && final_.empty() && anew_.empty() &&
+  std::optional<NodeIndex> chosen;
+  if (AskScorers() && fine_ && final_.empty() && anew_.empty() &&
       std::ranges::none_of(raw_, tells_apart)) {
+    using Answer = FineScorer::Answer;
     Told told;
-    FineScorer& fine = *scorers[*fine_].plugin->fine();
-    for (int tries = 0; tries < kMostTries; ++tries) {
-      const auto best = fine.FineBest(state_, *pod_, feasible_);
-      // By what is known of units it fits nowhere, which filters may know better.
-      if (!best) break;
-      const NodeInfo& node = *feasible_[*best];
-      if (!placement_->Knows(node)) {
-        ++evaluated_;
-        if (AskOf(state_, node, local_, told, nullptr).code != PluginStatus::Code::kSuccess) {
-          feasible_.erase(feasible_.begin() + static_cast<std::ptrdiff_t>(*best));
-          continue;
-        }
-      }
-      chosen = env_.world.nodes()[node.rank];
-      break;
-    }
+    int tries = 0;
+    chosen = scorers[*fine_].plugin->fine()->FineBest(state_, *pod_, [&](NodeIndex index) {
+      const NodeInfo& node = *env_.world.node(index);
+      if (placement_->Knows(node)) return placement_->Admitted(node) ? Answer::kYes : Answer::kNo;
+      if (tries++ == kMostTries) return Answer::kEnough;
+      ++evaluated_;
+      const Cycle::Answer answer = AskOf(state_, node, local_, told, nullptr);
+      if (answer.code == PluginStatus::Code::kSuccess) return Answer::kYes;
+      if (answer.code == PluginStatus::Code::kError) return Answer::kEnough;
+      placement_->Refuse(node, told.refusals.At(answer.refusal));
+      return Answer::kNo;
+    });
   }
-  if (chosen != nullptr) return chosen;
+  if (chosen) return env_.world.node(*chosen);
   status_ = {};
+  lazy_ = false;
   feasible_.clear();
   feasible_known_ = false;
   final_.clear();
@@ -268,6 +265,10 @@ bool Cycle::Passed(const NodeInfo& node) const {
 std::span<const NodeInfo* const> Cycle::Feasible() {
   if (!feasible_known_) {
     feasible_known_ = true;
+    if (lazy_) {
+      placement_->Open(env_.world, feasible_);
+      return feasible_;
+    }
     for (const NodeInfo* node : env_.world.nodes()) {
       if (Passed(*node)) feasible_.push_back(node);
     }
@@ -414,10 +415,18 @@ std::vector<absl::int128> Cycle::FineTotals(std::span<const NodeInfo* const> nod
 template <typename Total>
 NodeInfo* Cycle::BestOf(std::span<const NodeInfo* const> nodes, const std::vector<Total>& totals) {
   std::vector<bool> out(nodes.size());
+  const FineScorer* fine = fine_ ? env_.plugins.scorers()[*fine_].plugin->fine() : nullptr;
+  const auto luckier = [&](std::size_t a, std::size_t b) {
+    return fine != nullptr &&
+           fine->Luck(state_, *pod_, *nodes[a]) < fine->Luck(state_, *pod_, *nodes[b]);
+  };
   while (true) {
     std::optional<std::size_t> best;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-      if (!out[n] && (!best || totals[n] > totals[*best])) best = n;
+      if (out[n]) continue;
+      if (!best || totals[n] > totals[*best] || (totals[n] == totals[*best] && luckier(n, *best))) {
+        best = n;
+      }
     }
     if (!best) return nullptr;
     NodeInfo* node = env_.world.nodes()[nodes[*best]->rank];

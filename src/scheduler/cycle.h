@@ -188,6 +188,7 @@ class Cycle final : public WhatIf {
   absl::flat_hash_map<NodeIndex, std::shared_ptr<const Refusal>> refused_by_others_;
   std::vector<const NodeInfo*> feasible_;
   bool feasible_known_ = false;
+  bool lazy_ = false;  // as long as nodes that have not been asked about are feasible, too
   bool nodes_asked_ = false;
   std::string refused_before_;  // the plugin whose PreFilter refused the pod
   std::uint64_t evaluated_ = 0;

@@ -22,8 +22,9 @@ constexpr std::size_t kCandidates = 8;
 }  // namespace
 
 const Refusal* Cycle::RefusalOf(const NodeInfo& node) const {
-  if (const auto found = refused_by_others_.find(node.index); found != refused_by_others_.end()) {
-    return found->second.get();
+  if (!refused_by_others_.empty()) {
+    const auto found = refused_by_others_.find(node.index);
+    if (found != refused_by_others_.end()) return found->second.get();
   }
   return placement_->RefusalOf(node);
 }
@@ -32,9 +33,9 @@ std::vector<std::string> Cycle::RefusedBy() const {
   if (!refused_before_.empty()) return {refused_before_};
   std::vector<bool> refused(env_.plugins.filters().size());
   if (nodes_asked_) {
-    for (const NodeInfo* node : env_.world.nodes()) {
-      if (const Refusal* refusal = RefusalOf(*node)) refused[refusal->filter] = true;
-    }
+    // Who was refused by other filters had been admitted by the local ones.
+    placement_->MarkRefusing(refused);
+    for (const auto& [node, refusal] : refused_by_others_) refused[refusal->filter] = true;
   }
   std::vector<std::string> names;
   for (std::size_t i = 0; i < refused.size(); ++i) {

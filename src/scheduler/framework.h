@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -203,10 +204,17 @@ class FineScorer {
                           std::span<const NodeInfo* const> nodes,
                           std::span<const std::int64_t> others, std::int64_t weight,
                           std::span<std::int64_t> scores) = 0;
-  // The place of the node that has the highest score of these where all others' points are the same.
-  // Nothing: by what the plugin knows the pod fits on none of them.
-  virtual std::optional<std::size_t> FineBest(CycleState& state, const PodInfo& pod,
-                                              std::span<const NodeInfo* const> nodes) = 0;
+  // Of nodes with equal totals the one with the least of these is chosen: chance, which is the same
+  // for the same pod and node however often it is asked, and never the same for two nodes.
+  virtual std::uint64_t Luck(const CycleState& state, const PodInfo& pod,
+                             const NodeInfo& node) const = 0;
+  // What is said of a node: the pod may go there, it may not, or nobody else is to be asked about.
+  enum class Answer : std::uint8_t { kYes, kNo, kEnough };
+  // The node that would be chosen where all others' points are the same, of those for which `ask`
+  // says yes; it is asked from the best on. Nothing: enough was asked, or by what the plugin knows
+  // the pod fits nowhere.
+  virtual std::optional<NodeIndex> FineBest(CycleState& state, const PodInfo& pod,
+                                            const std::function<Answer(NodeIndex)>& ask) = 0;
 };
 
 // How much the pod is wanted on a node that passed: 0 to kMaxNodeScore after Normalize. PreScore

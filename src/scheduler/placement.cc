@@ -93,7 +93,7 @@ std::vector<NodeInfo*> Placement::Stale(const World& world) {
 }
 
 void Placement::Open(const World& world, std::vector<const NodeInfo*>& open) {
-  if (nodes_version_ != world.nodes_version()) Rank(world);
+  Fit(world);
   for (const NodeInfo* node : world.nodes()) {
     const Entry& entry = entries_[node->index];
     if (entry.version != node->version || entry.refusal < 0) open.push_back(node);
@@ -236,6 +236,12 @@ void Placement::GroupAt(std::uint64_t global_version) {
 const Refusal* Placement::RefusalOf(const NodeInfo& node) const {
   const std::int32_t refusal = entries_[node.index].refusal;
   return refusal < 0 ? nullptr : refusals_[static_cast<std::size_t>(refusal)].known.refusal.get();
+}
+
+void Placement::MarkRefusing(std::vector<bool>& filters) const {
+  for (const Counted& counted : refusals_) {
+    if (counted.nodes > 0) filters[counted.known.refusal->filter] = true;
+  }
 }
 
 Placement& Placements::Get(const PlacementKey& key, const std::shared_ptr<const PodInfo>& pod,

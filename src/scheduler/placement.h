@@ -55,6 +55,10 @@ class Placement {
   // Takes note of nodes that came or went. Those that must be looked at again, by rank. Each is to
   // be answered by Refuse or Admit, then Finish called; without it they come again.
   std::vector<NodeInfo*> Stale(const World& world);
+  // Knows of the nodes that there are. Without it, or Stale, nothing below may be asked.
+  void Fit(const World& world) {
+    if (nodes_version_ != world.nodes_version()) Rank(world);
+  }
   // Nodes that are not known to refuse the pod as they are now, by rank. Asks for nothing.
   void Open(const World& world, std::vector<const NodeInfo*>& open);
   // Whether what is known of it is of the node as it is now.
@@ -92,6 +96,8 @@ class Placement {
 
   // Null when the node was admitted.
   const Refusal* RefusalOf(const NodeInfo& node) const;
+  // Which filters refuse some node.
+  void MarkRefusing(std::vector<bool>& filters) const;
   // A number for the refusal of a node: equal numbers, equal refusals. Only for refused ones.
   std::uint32_t RefusalNumber(const NodeInfo& node) const {
     return static_cast<std::uint32_t>(entries_[node.index].refusal);

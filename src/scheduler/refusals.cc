@@ -38,8 +38,12 @@ bool SaysTheSame(const Refusal& a, const Refusal& b) {
 }
 
 std::uint32_t Refusals::Add(Refusal refusal) {
-  // Neighbours are alike.
+  // Neighbours are alike, and a few refusals are most of them: no key is made for those.
+  constexpr std::size_t kFew = 8;
   if (!known_.empty() && SaysTheSame(*known_[last_].refusal, refusal)) return last_;
+  for (std::uint32_t i = 0; i < std::min(known_.size(), kFew); ++i) {
+    if (SaysTheSame(*known_[i].refusal, refusal)) return last_ = i;
+  }
   std::string key = refusal.Key();
   const auto [entry, added] = by_key_.try_emplace(key, static_cast<std::uint32_t>(known_.size()));
   last_ = entry->second;

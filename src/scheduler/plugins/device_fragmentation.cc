@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/hash/hash.h"
 #include "absl/numeric/int128.h"
 #include "allocator/attempt.h"
@@ -145,6 +146,8 @@ PluginStatus DeviceFragmentation::PreFilter(CycleState& state, const PodInfo& po
   own.request = asked->number;
   // The same everywhere, unlike absl's hashes, which begin with an address.
   const std::uint64_t uid = StableHash(pod.pod->metadata.uid);
+  const std::uint64_t seed = static_cast<std::uint64_t>(args_.seed);
+  own.salt = static_cast<std::uint32_t>(packing::Dice(seed ^ uid).Next());
   if (args_.requests.empty() && counted_.Find(uid) == nullptr) {
     counted_.Trim();
     counted_.Put(uid, true);
@@ -161,16 +164,14 @@ PluginStatus DeviceFragmentation::PreScore(CycleState& state, const PodInfo&, Wo
 
 std::int64_t DeviceFragmentation::Score(CycleState&, const PodInfo&, const NodeInfo&) { return 0; }
 
-// By cost, then by free cpu beside free units, then by chance: 28, 10 and 8 bits, which is below
-// kMaxNodeScore points.
+// By cost, then by free cpu beside free units: 28 and 10 bits, which is below kMaxNodeScore points.
 namespace {
 constexpr double kRange = 64;  // units; what costs more is as bad as that
 constexpr double kLevels = 1 << 28;
 constexpr std::int64_t kEasiest = std::numeric_limits<std::int64_t>::min();
 }  // namespace
 
-std::int64_t DeviceFragmentation::ScoreOf(std::int64_t cost, std::int64_t ease,
-                                          std::uint64_t dice) const {
+std::int64_t DeviceFragmentation::ScoreOf(std::int64_t cost, std::int64_t ease) const {
   constexpr double kPerOctave = 48;
   const double units = static_cast<double>(cost) / packing::kWhole / packer_.sequences();
   const double better = std::clamp((kRange - units) / (2 * kRange), 0.0, 1.0);
@@ -178,7 +179,7 @@ std::int64_t DeviceFragmentation::ScoreOf(std::int64_t cost, std::int64_t ease,
   const double beside = std::log2(1 + static_cast<double>(-ease)) * kPerOctave;
   const std::int64_t easy =
       ease == kEasiest ? 1023 : static_cast<std::int64_t>(std::clamp(beside, 0.0, 1023.0));
-  return (level << 18) | (easy << 8) | static_cast<std::int64_t>(dice & 255);
+  return (level << 10) | easy;
 }
 
 std::int64_t DeviceFragmentation::WorseThan(std::int64_t cost) const {
@@ -189,44 +190,42 @@ std::int64_t DeviceFragmentation::WorseThan(std::int64_t cost) const {
   return std::max(cost, static_cast<std::int64_t>(-kRange * unit)) + level;
 }
 
-std::uint64_t DeviceFragmentation::SaltFor(const PodInfo& pod) const {
-  return packing::Dice(static_cast<std::uint64_t>(args_.seed) ^ StableHash(pod.pod->metadata.uid))
-      .Next();
+// A place on a ring: who comes first after the pod's own is chosen.
+std::uint64_t DeviceFragmentation::Luck(const CycleState& state, const PodInfo&,
+                                        const NodeInfo& node) const {
+  const packing::Packer::Member member = packing::Packer::MemberOf(node.index);
+  const std::uint32_t behind = member.luck - state.Find<State>()->salt;
+  return (std::uint64_t{behind} << 32) | member.node;
 }
 
-std::optional<std::size_t> DeviceFragmentation::FineBest(CycleState& state, const PodInfo& pod,
-                                                         std::span<const NodeInfo* const> nodes) {
-  const RequestNumber request = *state.Get<State>().request;
-  const std::uint64_t salt = SaltFor(pod);
-  const std::span<const std::int64_t> bounds = packer_.LowerBounds(request);
-  const auto bound = [&](std::uint32_t n) {
-    const NodeIndex index = nodes[n]->index;
-    return index < bounds.size() ? bounds[index] : packing::Packer::kNever;
-  };
-  std::optional<std::size_t> best;
+void DeviceFragmentation::FindBest(RequestNumber request, std::span<const std::int64_t> bounds) {
+  using Slot = packing::Packer::Slot;
   std::int64_t highest = 0;
   std::int64_t limit = packing::Packer::kNever - 1;
-  const auto look = [&](std::uint32_t n) {
-    const NodeIndex index = nodes[n]->index;
-    const auto cost = packer_.CostOf(index, request, limit);
+  best_.clear();
+  const auto look = [&](Slot slot) {
+    const auto cost = packer_.CostAt(slot, request, limit);
     if (!cost) return;
-    const std::int64_t score = ScoreOf(cost->cost, cost->ease, packing::Dice(salt + index).Next());
+    const std::int64_t score = ScoreOf(cost->cost, cost->ease);
     limit = std::min(limit, WorseThan(cost->cost));
-    // Of equals the first, as everywhere.
-    if (best && (score < highest || (score == highest && n > *best))) return;
-    best = n;
+    if (!best_.empty() && score < highest) return;
+    if (score > highest) best_.clear();
+    best_.push_back(slot);
     highest = score;
   };
+  const auto may = [&](Slot slot) {
+    return bounds[slot] <= limit && (left_out_.empty() || !left_out_[slot]);
+  };
   // The one that may be best says how good others must be.
-  std::optional<std::uint32_t> first;
-  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
-    if (bound(n) <= limit && (!first || bound(n) < bound(*first))) first = n;
+  std::optional<Slot> first;
+  for (Slot slot = 0; slot < bounds.size(); ++slot) {
+    if ((!first || bounds[slot] < bounds[*first]) && may(slot)) first = slot;
   }
-  if (!first) return std::nullopt;
+  if (!first) return;
   look(*first);
   candidates_.clear();
-  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
-    if (n != *first && bound(n) <= limit) candidates_.emplace_back(bound(n), n);
+  for (Slot slot = 0; slot < bounds.size(); ++slot) {
+    if (slot != *first && may(slot)) candidates_.emplace_back(bounds[slot], slot);
   }
   std::ranges::make_heap(candidates_, std::greater<>());
   for (auto end = candidates_.end(); end != candidates_.begin(); --end) {
@@ -234,16 +233,63 @@ std::optional<std::size_t> DeviceFragmentation::FineBest(CycleState& state, cons
     look(candidates_.front().second);
     std::pop_heap(candidates_.begin(), end, std::greater<>());
   }
-  return best;
 }
 
-void DeviceFragmentation::FineScores(CycleState& state, const PodInfo& pod,
+std::optional<NodeIndex> DeviceFragmentation::FineBest(
+    CycleState& state, const PodInfo&, const std::function<Answer(NodeIndex)>& ask) {
+  using Member = packing::Packer::Member;
+  const State& own = state.Get<State>();
+  const std::span<const std::int64_t> bounds = packer_.LowerBounds(*own.request);
+  left_out_.clear();
+  struct Ring {
+    std::span<const Member> members;
+    std::size_t next = 0;
+    std::size_t left = 0;
+  };
+  absl::InlinedVector<Ring, 4> rings;
+  while (true) {
+    FindBest(*own.request, bounds);
+    if (best_.empty()) return std::nullopt;
+    rings.clear();
+    for (const packing::Packer::Slot slot : best_) {
+      const auto members = packer_.MembersOf(slot);
+      const auto at = std::ranges::lower_bound(members, Member{.luck = own.salt});
+      rings.push_back({members, static_cast<std::size_t>(at - members.begin()), members.size()});
+    }
+    while (true) {
+      Ring* first = nullptr;
+      std::pair<std::uint32_t, NodeIndex> least;
+      for (Ring& ring : rings) {
+        if (ring.left == 0) continue;
+        const Member& member = ring.members[ring.next % ring.members.size()];
+        const std::pair key(member.luck - own.salt, member.node);
+        if (first != nullptr && key >= least) continue;
+        first = &ring;
+        least = key;
+      }
+      if (first == nullptr) break;
+      ++first->next;
+      --first->left;
+      switch (ask(least.second)) {
+        case Answer::kYes:
+          return least.second;
+        case Answer::kNo:
+          break;
+        case Answer::kEnough:
+          return std::nullopt;
+      }
+    }
+    left_out_.resize(bounds.size());
+    for (const packing::Packer::Slot slot : best_) left_out_[slot] = true;
+  }
+}
+
+void DeviceFragmentation::FineScores(CycleState& state, const PodInfo&,
                                      std::span<const NodeInfo* const> nodes,
                                      std::span<const std::int64_t> others, std::int64_t weight,
                                      std::span<std::int64_t> scores) {
   const RequestNumber request = *state.Get<State>().request;
   const bool equal = std::ranges::all_of(others, [&](std::int64_t o) { return o == others[0]; });
-  const std::uint64_t salt = SaltFor(pod);
   const std::span<const std::int64_t> lower = packer_.LowerBounds(request);
   // Those that may be best come first; once what a node could have at best is below what the best
   // one has, nobody else needs to be looked at.
@@ -254,8 +300,9 @@ void DeviceFragmentation::FineScores(CycleState& state, const PodInfo& pod,
   std::vector<std::pair<Total, std::uint32_t>> bounds(nodes.size());
   for (std::uint32_t n = 0; n < nodes.size(); ++n) {
     const NodeIndex index = nodes[n]->index;
-    const std::int64_t bound = index < lower.size() ? lower[index] : packing::Packer::kNever;
-    scores[n] = bound == packing::Packer::kNever ? 0 : ScoreOf(bound, kEasiest, 255);
+    const packing::Packer::Slot slot = packer_.SlotOf(index);
+    const std::int64_t bound = slot < lower.size() ? lower[slot] : packing::Packer::kNever;
+    scores[n] = bound == packing::Packer::kNever ? 0 : ScoreOf(bound, kEasiest);
     bounds[n] = {total(n, scores[n]), ~n};
   }
   std::ranges::make_heap(bounds);
@@ -268,7 +315,7 @@ void DeviceFragmentation::FineScores(CycleState& state, const PodInfo& pod,
     const std::uint32_t n = ~inverse;
     const NodeIndex index = nodes[n]->index;
     const auto cost = packer_.CostOf(index, request, equal ? least : packing::Packer::kNever);
-    scores[n] = cost ? ScoreOf(cost->cost, cost->ease, packing::Dice(salt + index).Next()) : 0;
+    scores[n] = cost ? ScoreOf(cost->cost, cost->ease) : 0;
     if (cost) least = std::min(least, WorseThan(cost->cost));
     const Total reached = total(n, scores[n]);
     if (!best || reached > *best) best = reached;

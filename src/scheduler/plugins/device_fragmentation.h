@@ -51,8 +51,10 @@ class DeviceFragmentation final : public PreFilterPlugin,
   void FineScores(CycleState& state, const PodInfo& pod, std::span<const NodeInfo* const> nodes,
                   std::span<const std::int64_t> others, std::int64_t weight,
                   std::span<std::int64_t> scores) override;
-  std::optional<std::size_t> FineBest(CycleState& state, const PodInfo& pod,
-                                      std::span<const NodeInfo* const> nodes) override;
+  std::uint64_t Luck(const CycleState& state, const PodInfo& pod,
+                     const NodeInfo& node) const override;
+  std::optional<NodeIndex> FineBest(CycleState& state, const PodInfo& pod,
+                                    const std::function<Answer(NodeIndex)>& ask) override;
 
   // Makes Order the one for the pod's devices on the node; null: there is none.
   const allocator::DevicePreference* PreferenceFor(const CycleState& state, const NodeInfo& node);
@@ -68,6 +70,7 @@ class DeviceFragmentation final : public PreFilterPlugin,
   using RequestNumber = packing::Packer::RequestNumber;
   struct State {
     std::optional<RequestNumber> request;  // PreFilter
+    std::uint32_t salt = 0;                // PreFilter
     DeviceFragmentation* plugin = nullptr;
   };
   friend const allocator::DevicePreference* PreferenceFor(CycleState&, const NodeInfo&);
@@ -82,11 +85,11 @@ class DeviceFragmentation final : public PreFilterPlugin,
   // What the configuration says that pods ask for, once for the devices and classes that there are.
   void LearnTypical();
   void SetNode(NodeIndex index);
-  std::int64_t ScoreOf(std::int64_t cost, std::int64_t ease, std::uint64_t dice) const;
+  // The slots in which the request has the highest score, but for those that are left out.
+  void FindBest(RequestNumber request, std::span<const std::int64_t> bounds);
+  std::int64_t ScoreOf(std::int64_t cost, std::int64_t ease) const;
   // A cost above this has a worse score than `cost`, whatever else decides.
   std::int64_t WorseThan(std::int64_t cost) const;
-  // The same for the same pod, however often it is asked.
-  std::uint64_t SaltFor(const PodInfo& pod) const;
 
   World& world_;
   DeviceFragmentationArgs args_;
@@ -104,7 +107,10 @@ class DeviceFragmentation final : public PreFilterPlugin,
   base::Generations<absl::flat_hash_map<std::uint64_t, Asked>> asked_{1024};
   // Pods that have been counted: one that is tried again asks for nothing new.
   base::Generations<absl::flat_hash_map<std::uint64_t, bool>> counted_{1 << 16};
-  std::vector<std::pair<std::int64_t, std::uint32_t>> candidates_;  // FineBest
+  // FineBest: slots with their bounds, those with the highest score, those where nobody may go.
+  std::vector<std::pair<std::int64_t, packing::Packer::Slot>> candidates_;
+  std::vector<packing::Packer::Slot> best_;
+  std::vector<bool> left_out_;
   std::vector<std::uint64_t> rank_;  // by device of the node that Order is for
 };
 
