@@ -17,6 +17,9 @@ namespace {
 
 // Of the first in line: others that stand in no line may still come in between, each of them once.
 constexpr int kMaxTries = 100;
+// Where others write to the store, creations that build on each other lose together when somebody comes
+// in between, and go together again: a line would make one of many. Who has lost so often stands in line.
+constexpr int kTriesTogether = 3;
 
 }  // namespace
 
@@ -84,7 +87,7 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
 
   // What the write may lose a race for, and others stand in line for already.
   const std::string* KeyWithLine(const store::Transaction& transaction) const {
-    if (!line_.empty()) return nullptr;
+    if (!line_.empty() || registry_.OthersWrite()) return nullptr;
     for (const store::Operation& operation : transaction.operations) {
       if (operation.expected && registry_.lines_->Busy(operation.key)) return &operation.key;
     }
@@ -108,7 +111,10 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
       return Finish(index ? Objects::ObjectOf(*outcome->entries[*index]) : *result);
     }
     // The next try sees what is there now: a key that is taken, a revision that has moved.
-    if (line_.empty()) return Join(outcome->conflict->key);
+    if (line_.empty()) {
+      if (registry_.OthersWrite() && ++tries_ <= kTriesTogether) return TryAgain();
+      return Join(outcome->conflict->key);
+    }
     if (++tries_ >= kMaxTries) {
       return Finish(rest::TooManyRequests("too many writers at once, try again", 1));
     }

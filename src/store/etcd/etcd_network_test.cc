@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -45,27 +44,25 @@ TEST_F(EtcdAcceptanceReal, Row19WhatWasNotSentIsNeverUnknown) {
 TEST_F(EtcdAcceptanceReal, Row18CutAtAnyMoment) {
   TcpProxy proxy(SharedEtcd().client(0));
   options_.address.endpoints = {{.address = proxy.address()}};
+  // For so long only, and then whoever is under way gets through: a busy machine may not manage to connect
+  // between two cuts.
+  options_.write_patience = seconds(60);
   store();
-  std::atomic<bool> stop = false;
+  const auto end = std::chrono::steady_clock::now() + seconds(3);
   std::thread cutting([&] {
-    while (!stop) {
+    while (std::chrono::steady_clock::now() < end) {
       std::this_thread::sleep_for(milliseconds(13));
       proxy.Cut();
     }
   });
-  int unknown = 0;
   Revision last;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 200 && std::chrono::steady_clock::now() < end; ++i) {
     const auto outcome = store().CommitAndWait(Transaction().Put("a", std::to_string(i), last));
-    if (!outcome.ok()) {
-      ++unknown;
-      ADD_FAILURE() << outcome.status();
-      break;
-    }
-    ASSERT_EQ(outcome->conflict, std::nullopt) << i;
+    EXPECT_THAT(outcome, IsOk()) << i;
+    if (!outcome.ok()) break;
+    EXPECT_EQ(outcome->conflict, std::nullopt) << i;
     last = outcome->revision;
   }
-  stop = true;
   cutting.join();
   const auto there = plain_->Range({.key = Key("a")});
   EXPECT_EQ(there->kvs[0].modified, last.value);

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <random>
 #include <string>
@@ -138,6 +139,26 @@ TEST_F(EtcdPending, TheConflictOfWhoWasBehindSaysWhatIsThere) {
   EXPECT_EQ(outcome->conflict->actual, made->revision);
   EXPECT_EQ(*outcome->conflict->entry->value, "0");
   EXPECT_EQ(store.Find("free"), nullptr);
+}
+
+// Who expects what will not be there any more, as a controller that has not seen the latest, spoils
+// nothing for those that come after it.
+TEST_F(EtcdPending, NobodyBuildsOnAWriteThatIsTooLate) {
+  Store& store = Open();
+  const auto made = Commit(Transaction().Put("quota", "0")).get();
+  ASSERT_THAT(made, IsOk());
+  Tally tally;
+  std::vector<std::future<StatusOr<Outcome>>> late;
+  for (int i = 0; i < 60; ++i) {
+    store.Commit(OneMore(store, fmt::format("pod{}", i)), [&](const StatusOr<Outcome>& outcome) {
+      ++(outcome.ok() && !outcome->conflict ? tally.done : tally.conflicts);
+    });
+    if (i % 10 == 5) late.push_back(Commit(Transaction().Put("quota", "99", made->revision)));
+  }
+  for (auto& one : late) EXPECT_TRUE(one.get()->conflict.has_value());
+  ASSERT_TRUE(Eventually([&] { return tally.all() == 60; }));
+  EXPECT_EQ(tally.done, 60);
+  EXPECT_EQ(Quota(), "60");
 }
 
 TEST_F(EtcdPending, AnotherClientComesInBetween) {

@@ -72,11 +72,7 @@ void Writer::Write(Transaction transaction, CommitFn done) {
       write->done = std::move(done);
       write->ticket = ++tickets_;
       FindPredecessors(*write);
-      const auto& operations = write->transaction.operations;
-      for (std::size_t i = 0; i < operations.size(); ++i) {
-        if (operations[i].kind == Kind::kCheck) continue;
-        pending_.insert_or_assign(operations[i].key, PendingPlace{write, i});
-      }
+      ShowPending(write);
       entering_.push_back(std::move(write));
       if (entering_.size() == 1) loop_.Post([this] { Enter(); });
       return;
@@ -102,6 +98,21 @@ std::optional<EntryPtr> Writer::FindPending(std::string_view key) const {
   const Revision provisional{kProvisional + write->ticket};
   return std::make_shared<const Entry>(
       Entry{.key = one.key, .value = one.value, .created = provisional, .modified = provisional});
+}
+
+// Nobody is to build on what cannot be: on a write that expects something else than what those under way
+// will leave.
+void Writer::ShowPending(const PendingPtr& write) {
+  const auto& operations = write->transaction.operations;
+  for (const Operation& operation : operations) {
+    const auto before = pending_.find(operation.key);
+    if (before == pending_.end() || !operation.expected) continue;
+    if (operation.expected->value != kProvisional + before->second.write->ticket) return;
+  }
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i].kind == Kind::kCheck) continue;
+    pending_.insert_or_assign(operations[i].key, PendingPlace{write, i});
+  }
 }
 
 // Whom it comes right behind. One of whom nothing is known any more is as good as one that failed.

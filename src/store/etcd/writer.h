@@ -97,6 +97,7 @@ class Writer final : public OwnWrites {
   void Finish(const PendingPtr& write);
   void FinishOne(PendingWrite& write, std::vector<EntryPtr> entries);
   EntryPtr EntryOf(const PendingWrite& write, std::size_t index);
+  void ShowPending(const PendingPtr& write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FindPredecessors(PendingWrite& write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Forget(const PendingWrite& write);
   void Tell(const PendingPtr& write, const Status& status);
