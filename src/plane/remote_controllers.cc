@@ -2,6 +2,7 @@
 #include "plane/remote_controllers.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 #include <vector>
 
@@ -174,7 +175,9 @@ class Remote final : public RemoteControllers {
     for (const auto& crew : crews_) {
       crew->running = process_.host().Start([this, crew = crew.get()] { Work(*crew); });
     }
-    while (!process_.stopping() && leading()) process_.news().Sleep(kLongestNap);
+    // A lease that was lost for a moment and is had again does not count: a crew that has seen that
+    // moment works no more.
+    while (!process_.stopping() && leading() && !gone_) process_.news().Sleep(kLongestNap);
     if (!process_.stopping()) process_.Lose();
     for (const auto& crew : crews_) crew->news->Ring();
     for (const auto& crew : crews_) crew->running = nullptr;
@@ -194,6 +197,8 @@ class Remote final : public RemoteControllers {
       }
       crew.news->Sleep(nap);
     }
+    gone_ = true;
+    process_.news().Ring();
   }
 
   const RemoteControllersOptions options_;
@@ -205,6 +210,7 @@ class Remote final : public RemoteControllers {
   std::optional<internal::ReviewAuthorizer> authorizer_;
   std::optional<client::ObjectClient> approvals_;
   std::vector<std::unique_ptr<Crew>> crews_;
+  std::atomic<bool> gone_ = false;  // a crew has ended
   std::unique_ptr<base::Running> deciding_;
 };
 

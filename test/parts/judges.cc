@@ -241,9 +241,14 @@ Complaints CheckWatched(const Watched& watched, const Truth& truth) {
   std::map<std::int64_t, AtRevision> left = ExpectedOf(truth, watched.from, upto);
   std::set<std::pair<std::int64_t, std::string>> seen;
   std::int64_t at = watched.from;
+  // Of the list itself: known, and shown again only where several changes share its revision.
+  const std::map<std::int64_t, AtRevision> listed =
+      ExpectedOf(truth, watched.from - 1, watched.from);
   for (const Shown& shown : watched.events) {
     const std::string what = fmt::format("{} {} at {}", shown.type, shown.name, shown.revision);
-    if (!seen.emplace(shown.revision, shown.name).second) {
+    const auto of_list = listed.find(shown.revision);
+    const bool known = of_list != listed.end() && of_list->second.contains(shown.name);
+    if (!seen.emplace(shown.revision, shown.name).second || known) {
       // Nobody can say which changes of one revision had been shown when a connection ended.
       const bool again = watched.resumed.contains(shown.revision) && shown.revision == at;
       if (!again) complain(what + " comes twice");
