@@ -233,13 +233,14 @@ export interface Cure {
   node?: string;
   newNode?: boolean;
   shortBy?: string | number;
+  still?: string; // of an insufficient one, in words
   pods?: string[];
   plan?: PlanRequest;
 }
 export interface ClaimUse {
   name: string;
   podClaim?: string;
-  devices?: { request?: string; driver: string; pool: string; device: string; id?: number; consumedCapacity?: Record<string, string>; share?: string; shareID?: string }[];
+  devices?: { request?: string; driver: string; pool: string; device: string; id?: number; consumedCapacity?: Record<string, string>; shareID?: string }[];
 }
 export interface Outcome {
   kind: string;
@@ -266,7 +267,16 @@ export interface Cause {
   sentence: string;
   pods: number;
   oldest?: string;
-  members?: { namespace: string; name: string; since?: string }[];
+  claims?: number; // that no pod uses
+  members?: { namespace: string; name: string; kind?: string; since?: string }[];
+}
+export interface NotCreated {
+  namespace: string;
+  owners?: string[];
+  wanted: number;
+  missing: number;
+  reason: string;
+  cause?: string;
 }
 export interface Explained {
   rev?: number;
@@ -274,6 +284,7 @@ export interface Explained {
   assumptions?: string[];
   causes?: Cause[];
   outcomes: Outcome[];
+  podsNotCreated?: NotCreated[];
 }
 export interface PlanRequest {
   manifests?: string;
@@ -291,7 +302,7 @@ export interface Planned {
   summary: Record<string, number>;
   outcomes: Outcome[];
   newNodes?: { name: string; like: string; used?: { driver: string; device: string; by?: string }[] }[];
-  podsNotCreated?: { namespace: string; owners?: string[]; wanted: number; missing: number; reason: string }[];
+  podsNotCreated?: NotCreated[];
   skipped?: { kind: string; count: number }[];
 }
 export interface Issue {

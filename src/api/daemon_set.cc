@@ -95,8 +95,9 @@ const StructInfo& InfoOf(const DaemonSetStatus*) {
           Field<&T::number_ready>(
               "numberReady",
               {.presence = Presence::kAlways, .doc = "Nodes whose pod is ready.", .proto = {4}}),
-          Field<&T::observed_generation>("observedGeneration",
-                                         {.doc = "The generation of the spec that this status is about.", .proto = {5}}),
+          Field<&T::observed_generation>(
+              "observedGeneration",
+              {.doc = "The generation of the spec that this status is about.", .proto = {5}}),
           Field<&T::updated_number_scheduled>(
               "updatedNumberScheduled",
               {.doc = "Nodes whose pod has the newest template.", .proto = {6}}),

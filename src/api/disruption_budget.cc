@@ -33,8 +33,9 @@ const StructInfo& InfoOf(const PodDisruptionBudgetStatus*) {
   static const StructInfo info = Struct<T>(
       "PodDisruptionBudgetStatus",
       {
-          Field<&T::observed_generation>("observedGeneration",
-                                         {.doc = "The generation of the spec that this status is about.", .proto = {1}}),
+          Field<&T::observed_generation>(
+              "observedGeneration",
+              {.doc = "The generation of the spec that this status is about.", .proto = {1}}),
           Field<&T::disrupted_pods>(
               "disruptedPods",
               {.doc = "Pods that were evicted and have not gone yet, and since when.",

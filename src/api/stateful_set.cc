@@ -140,8 +140,9 @@ const StructInfo& InfoOf(const StatefulSetStatus*) {
   static const StructInfo info = Struct<T>(
       "StatefulSetStatus",
       {
-          Field<&T::observed_generation>("observedGeneration",
-                                         {.doc = "The generation of the spec that this status is about.", .proto = {1}}),
+          Field<&T::observed_generation>(
+              "observedGeneration",
+              {.doc = "The generation of the spec that this status is about.", .proto = {1}}),
           Field<&T::replicas>(
               "replicas",
               {.presence = Presence::kAlways, .doc = "How many pods there are.", .proto = {2}}),

@@ -33,7 +33,7 @@ void CheckAtLeastZero(Report& report, const Path& at, std::optional<std::int64_t
 
 // Template, selector and what pods of both sets have in common.
 template <typename Spec>
-void CheckPods(Report& report, const Path& at, const Spec& spec) {
+void CheckPods(Report& report, const Path& at, const Spec& spec, const PodTemplateSpec& made_of) {
   constexpr std::array<std::string_view, 1> kAlways = {kRestartPolicyAlways};
   CheckAtLeastZero(report, at.Child("minReadySeconds"), spec.min_ready_seconds);
   CheckAtLeastZero(report, at.Child("revisionHistoryLimit"), spec.revision_history_limit);
@@ -41,7 +41,7 @@ void CheckPods(Report& report, const Path& at, const Spec& spec) {
   const Path metadata = made_from.Child("metadata");
   CheckSelector(report, at.Child("selector"), spec.selector, metadata.Child("labels"),
                 spec.template_.metadata.labels);
-  CheckTemplate(report, made_from, spec.template_);
+  CheckTemplate(report, made_from, made_of);
   const Path pods = made_from.Child("spec");
   const PodSpec& pod = spec.template_.spec;
   if (!pod.restart_policy.empty() && pod.restart_policy != kRestartPolicyAlways) {
@@ -67,7 +67,7 @@ bool IsZero(const std::optional<IntOrString>& amount) {
 }
 
 void CheckDaemonSet(Report& report, const Path& at, const DaemonSetSpec& spec) {
-  CheckPods(report, at, spec);
+  CheckPods(report, at, spec, spec.template_);
   const Path strategy = at.Child("updateStrategy");
   if (!spec.update_strategy.type.empty()) {
     CheckOneOf(report, strategy.Child("type"), spec.update_strategy.type, kUpdateTypes);
@@ -85,10 +85,28 @@ void CheckDaemonSet(Report& report, const Path& at, const DaemonSetSpec& spec) {
   }
 }
 
+// As its pods will be: with a volume for each volume claim template, which containers may mount.
+PodTemplateSpec WithVolumes(const StatefulSetSpec& spec) {
+  PodTemplateSpec made_of = spec.template_;
+  for (const StatefulSetVolumeClaim& claim : spec.volume_claim_templates) {
+    const std::string& name = claim.metadata.name;
+    const auto& volumes = made_of.spec.volumes;
+    if (name.empty() || std::ranges::find(volumes, name, &Volume::name) != volumes.end()) continue;
+    Volume& volume = made_of.spec.volumes.emplace_back();
+    volume.name = name;
+    volume.persistent_volume_claim.emplace().claim_name = name;
+  }
+  return made_of;
+}
+
 void CheckStatefulSet(Report& report, const Path& at, const StatefulSetSpec& spec) {
   constexpr std::array<std::string_view, 2> kPolicies = {kPodManagementOrderedReady,
                                                          kPodManagementParallel};
-  CheckPods(report, at, spec);
+  if (spec.volume_claim_templates.empty()) {
+    CheckPods(report, at, spec, spec.template_);
+  } else {
+    CheckPods(report, at, spec, WithVolumes(spec));
+  }
   CheckAtLeastZero(report, at.Child("replicas"), spec.replicas);
   if (!spec.pod_management_policy.empty()) {
     CheckOneOf(report, at.Child("podManagementPolicy"), spec.pod_management_policy, kPolicies);

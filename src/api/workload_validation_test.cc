@@ -11,6 +11,7 @@
 #include "api/strategy.h"
 #include "api/validation.h"
 #include "api/workloads.h"
+#include "fmt/format.h"
 #include "testing/objects_from.h"
 
 namespace dray::api {
@@ -290,6 +291,26 @@ TEST(WorkloadRules, PartsOfAPodKnowEachOther) {
   EXPECT_THAT(OfPod("{containers: [{name: a, image: i, ports: [{containerPort: 1, hostPort: 80}]}, "
                     "{name: b, image: i, ports: [{containerPort: 1, hostPort: 80}]}]}"),
               ElementsAre(HasSubstr("spec.containers[1].ports[0].hostPort: Duplicate value")));
+}
+
+// The volumes of a StatefulSet's pods are those of the pod template and one for each volume claim template.
+TEST(WorkloadRules, PodsOfAStatefulSetMountItsVolumeClaimTemplates) {
+  const auto of = [](std::string_view claims, std::string_view volumes) {
+    return Of(fmt::format(
+        R"({{apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: s}}, spec: {{serviceName: s,
+        selector: {{matchLabels: {{a: b}}}}, volumeClaimTemplates: [{0}], template: {{
+        metadata: {{labels: {{a: b}}}}, spec: {{volumes: [{1}], containers: [{{name: c, image: i,
+        volumeMounts: [{{name: data, mountPath: /d}}]}}]}}}}}}}})",
+        claims, volumes));
+  };
+  constexpr std::string_view kData =
+      "{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}}";
+  EXPECT_THAT(of(kData, ""), IsEmpty());
+  EXPECT_THAT(of(kData, "{name: data, emptyDir: {}}"), IsEmpty());
+  EXPECT_THAT(of("", "{name: data, emptyDir: {}}"), IsEmpty());
+  EXPECT_THAT(of("", ""),
+              ElementsAre("spec.template.spec.containers[0].volumeMounts[0].name: Not found: "
+                          "\"data\""));
 }
 
 TEST(WorkloadRules, WordsAreAmongThoseThatThereAre) {

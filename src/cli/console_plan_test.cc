@@ -266,8 +266,6 @@ TEST(ConsoleExplainTest, PendingPodsAreCausesAndTheirCuresHelp) {
     for (const DocumentNode& cure : outcome.Find("cures")->value.items) {
       if (TextOf(cure, "verified") != "sufficient") continue;
       const DocumentNode& body = cure.Find("plan")->value;
-      // What only a new node or other hardware would help is shown by its own means.
-      if (TextOf(cure, "kind") == "other") continue;
       SCOPED_TRACE(api::ToJson(cure));
       const auto request = console::ReadPlanRequest(api::ToJson(body));
       ASSERT_TRUE(request.ok()) << request.status();
@@ -284,7 +282,8 @@ TEST(ConsoleExplainTest, PendingPodsAreCausesAndTheirCuresHelp) {
       {.target = console::ObjectName{"pod", "default", "too-big"}}, SceneOf(cluster), {});
   EXPECT_EQ(one.code, 200);
   EXPECT_THAT(one.json, HasSubstr("\"explanation\":{"));
-  EXPECT_THAT(one.json, HasSubstr("No node has 3 devices of class gpu; the largest, n"));
+  EXPECT_THAT(one.json,
+              HasSubstr("needs 3 devices of class gpu on one node, and no node has more than 2"));
   EXPECT_THAT(one.json, HasSubstr("\"cause\":\"count_exceeds_node/gpu\""));
   EXPECT_EQ(internal::ExplainScene({.target = console::ObjectName{"pod", "default", "nobody"}},
                                    SceneOf(cluster), {})
@@ -302,8 +301,35 @@ TEST(ConsoleExplainTest, SaysWhatTheExplanationOfTheCommandSays) {
   const DocumentNode theirs = Parsed(command.out);
   const DocumentNode& a = ours.Find("outcomes")->value.items.at(0);
   const DocumentNode& b = theirs.Find("outcomes")->value.items.at(0);
-  EXPECT_EQ(TextOf(a, "state"), TextOf(b, "state"));
-  EXPECT_EQ(api::ToJson(a.Find("explanation")->value), api::ToJson(b.Find("explanation")->value));
+  for (const char* text : {"state", "answer", "cause"}) EXPECT_EQ(TextOf(a, text), TextOf(b, text));
+  for (const char* part : {"explanation", "cures", "reasons"}) {
+    ASSERT_NE(a.Find(part), nullptr) << part << answer.json;
+    EXPECT_EQ(api::ToJson(a.Find(part)->value), api::ToJson(b.Find(part)->value)) << part;
+  }
+}
+
+TEST(ConsoleExplainTest, CausesAreThoseOfTheCommand) {
+  const std::string cluster = std::string(kCluster) + "---" + ClaimAndPod("two", 2) + "---" +
+                              ClaimAndPod("third", 2) + "---" + ClaimAndPod("too-big", 3) + R"(---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: pods, namespace: default}
+spec: {hard: {count/pods: "4"}}
+status: {hard: {count/pods: "4"}, used: {count/pods: "4"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: default}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}
+)";
+  const auto answer = internal::ExplainScene({.pending = true}, SceneOf(cluster), {});
+  const auto command = RunLine({"explain", "-f", "-", "-o", "json"}, {.in = cluster});
+  EXPECT_EQ(api::ToJson(Parsed(answer.json).Find("causes")->value),
+            api::ToJson(Parsed(command.out).Find("causes")->value));
+  EXPECT_THAT(answer.json, HasSubstr(R"("podsNotCreated":[{"namespace":"default")"));
 }
 
 TEST(ConsoleDeskTest, KnowsWhatCanBeScaled) {

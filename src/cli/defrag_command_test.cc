@@ -91,10 +91,11 @@ TEST(DefragCommand, WhereThereIsNoListItSaysWhoStaysAndWhy) {
   }
   const Outcome outcome = Defrag(yaml);
   EXPECT_EQ(outcome.code, kExitFindings);
-  EXPECT_THAT(outcome.out,
-              AllOf(StartsWith("STAYS  NODE  RULE           REASON\n"),
-                    HasSubstr("pod/a  n1    no_controller  it has no controller: nothing would create "
-                              "it again\n")));
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(StartsWith("STAYS  NODE  RULE           REASON\n"),
+            HasSubstr("pod/a  n1    no_controller  it has no controller: nothing would create "
+                      "it again\n")));
   EXPECT_THAT(outcome.err,
               HasSubstr("pod big fits on no node, even with all pods gone that may be moved"));
   EXPECT_EQ(Defrag(yaml, {"--move-bare-pods"}).code, kExitOk);

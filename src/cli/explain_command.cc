@@ -336,9 +336,12 @@ class ExplainCommand final : public Command {
       finder.emplace(made.plan, made.options);
     }
     if (output_ != "text") {
-      const api::DocumentNode document = planner::ExplainJson(
-          found.pods, found.claims, found.missing,
-          {.explain = true, .finder = finder ? &*finder : nullptr, .most_helped = kMostHelped});
+      const api::DocumentNode document =
+          planner::ExplainJson(found.pods, found.claims, found.missing,
+                               {.explain = true,
+                                .finder = finder ? &*finder : nullptr,
+                                .most_helped = kMostHelped,
+                                .objects = &made.plan.objects});
       io.out << (output_ == "yaml" ? api::ToYaml(document)
                                    : api::IndentJson(api::ToJson(document), 2) + "\n");
       return;

@@ -140,7 +140,8 @@ TEST(CriStream, WhoeverLetsGoLeaves) {
         left = !peer.Next().has_value();
       },
       {}, [&](StreamInput& input) { listener = &input; });
-  EXPECT_THAT(outcome.code, StatusIs(StatusCode::kCancelled, HasSubstr("the client of the command has gone")));
+  EXPECT_THAT(outcome.code,
+              StatusIs(StatusCode::kCancelled, HasSubstr("the client of the command has gone")));
   EXPECT_TRUE(left);
 }
 

@@ -74,8 +74,9 @@ std::string WhyOf(const Fleet& fleet, Id id, const Draw& draw) {
     case State::kBlocked:
       return draw.why;
     case State::kGone:
-      return fmt::format("gone: {} still has it, but no slice of the pool's newest generation lists it",
-                         NamesOf(fleet.HoldersOf(id)));
+      return fmt::format(
+          "gone: {} still has it, but no slice of the pool's newest generation lists it",
+          NamesOf(fleet.HoldersOf(id)));
     case State::kUnknown:
       return "unknown: claims may not be read with these rights, so its holder is not known";
     case State::kRemoved:

@@ -191,8 +191,9 @@ status: {conditions: [{type: Ready, status: "True"}]}
 TEST_F(FleetTest, AnIncompletePoolIsUnhealthy) {
   Put<api::ResourceSlice>(Slice("s").OnNode("n1").Of(2).With(testing::Device("a")));
   EXPECT_EQ(Of("a").marks, kUnhealthy);
-  EXPECT_EQ(Why("a"),
-            "not allocated, and it cannot be as long as the pool has 1 of 2 slices of generation 1");
+  EXPECT_EQ(
+      Why("a"),
+      "not allocated, and it cannot be as long as the pool has 1 of 2 slices of generation 1");
 }
 
 TEST_F(FleetTest, WhoHasDevicesIsUnknownIfClaimsAre) {

@@ -7,10 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allocator/explanation.h"
 #include "api/json.h"
+#include "fmt/format.h"
 #include "planner/plan_for_test.h"
 #include "planner/plan_json.h"
 #include "testing/slice_yaml.h"
@@ -135,6 +137,43 @@ spec:
       AllOf(HasSubstr("the only node, n1, has no usable device of class gpu for request gpu"),
             HasSubstr("1 does not match the selector device.attributes"),
             HasSubstr("1 has the taint example.com/hot:NoSchedule")));
+  EXPECT_EQ(answer.cause, "device_taint/gpu");
+}
+
+// Three are of another model, one is in use: with that one it would fit, so it is not the model. Where
+// two are asked for, it is.
+TEST(Answers, TheCauseIsWhatWouldHaveToChange) {
+  const std::string slice = testing::SliceYaml(R"(
+  devices:
+  - {name: gpu-0, attributes: {model: {string: B}}}
+  - {name: gpu-1, attributes: {model: {string: A}}}
+  - {name: gpu-2, attributes: {model: {string: A}}}
+  - {name: gpu-3, attributes: {model: {string: A}}}
+)");
+  for (const auto& [count, cause] :
+       {std::pair(1, "devices_in_use/gpu"), {2, "selector_false/gpu"}}) {
+    const std::string claim = fmt::format(R"(---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{name: c, namespace: default}}
+spec:
+  devices:
+    requests:
+    - name: gpu
+      exactly:
+        deviceClassName: gpu
+        count: {}
+        selectors: [{{cel: {{expression: 'device.attributes["gpu.example.com"].model == "B"'}}}}]
+)",
+                                          count);
+    const Answer answer =
+        AnswerOf(ClassYaml() + NodeYaml("n1", 0) + slice + HeldYaml("held", "holder", 1) + claim +
+                     ClaimPodYaml("p", "c"),
+                 "p");
+    EXPECT_EQ(answer.cause, cause) << answer.sentence;
+    EXPECT_THAT(answer.sentence,
+                HasSubstr("1 is in use by pod holder, 3 do not match the selector"));
+  }
 }
 
 TEST(Answers, OfNodesTheyAreAboutTheNearest) {

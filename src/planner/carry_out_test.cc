@@ -275,7 +275,8 @@ TEST(CarryOut, APodThatNobodyMakesAgainIsASurprise) {
   Live live(Fragmented(/*made_again=*/false));
   const Ran ran = RunOn(live);
   EXPECT_FALSE(ran.result.done);
-  EXPECT_EQ(ran.result.surprise, "30 s after pod a was evicted no controller has created another one");
+  EXPECT_EQ(ran.result.surprise,
+            "30 s after pod a was evicted no controller has created another one");
   EXPECT_THAT(live.ClosedNodes(), IsEmpty());
 }
 

@@ -8,11 +8,8 @@
 #include "absl/strings/ascii.h"
 #include "api/json.h"
 #include "api/json_tree.h"
-#include "api/pod.h"
-#include "api/resource_claim.h"
-#include "api/yaml_text.h"
-#include "controllers/object_key.h"
 #include "fmt/format.h"
+#include "planner/cure_plan.h"
 
 namespace dray::planner {
 namespace {
@@ -69,11 +66,13 @@ void AddWhy(const std::optional<scheduler::PodExplanation>& why, const JsonOptio
   if (options.help != nullptr) {
     std::vector<DocumentNode> cures;
     std::vector<DocumentNode> would_help;
+    const std::vector<api::Object> none_known;
+    const auto& objects = options.objects == nullptr ? none_known : *options.objects;
     for (const Cure& cure : options.help->cures) {
-      cures.push_back(ToJson(cure));
+      cures.push_back(ToJson(cure, objects));
       would_help.push_back(Map({{"change", String(cure.text)}, {"node", String(cure.node)}}));
     }
-    for (const Cure& cure : options.help->others) cures.push_back(ToJson(cure));
+    for (const Cure& cure : options.help->others) cures.push_back(ToJson(cure, objects));
     entries.push_back({"cures", List(std::move(cures))});
     entries.push_back({"wouldHelp", List(std::move(would_help))});
     if (!options.help->hints.empty()) {
@@ -85,32 +84,6 @@ void AddWhy(const std::optional<scheduler::PodExplanation>& why, const JsonOptio
     std::vector<api::Diagnostic> none;
     entries.push_back({"explanation", api::ParseJson(scheduler::ToJson(*why), none)});
   }
-}
-
-// What a cure asks for as input of another plan: manifests, and what is deleted.
-DocumentNode PlanOf(const Cure& cure) {
-  std::vector<Entry> entries;
-  const bool leaves = cure.kind == CureKind::kWaitFor || cure.kind == CureKind::kGoFirst ||
-                      cure.kind == CureKind::kDeleteClaim;
-  if (!leaves) {
-    std::string manifests;
-    for (const api::Object& object : cure.changes.put) {
-      std::vector<api::Diagnostic> none;
-      manifests += fmt::format("---\n{}", api::ToYaml(api::ParseJson(object.ToJson(), none)));
-    }
-    entries.push_back({"manifests", String(manifests)});
-  }
-  std::vector<DocumentNode> gone;
-  for (const ObjectRef& object : cure.changes.gone) {
-    // Claims that were made for pods go with them.
-    const bool pod = object.kind == &controllers::KindOf<api::Pod>();
-    if (!pod && cure.kind != CureKind::kDeleteClaim) continue;
-    gone.push_back(
-        String(fmt::format("{}/{}/{}", absl::AsciiStrToLower(std::string(object.kind->kind)),
-                           object.namespace_, object.name)));
-  }
-  if (!gone.empty()) entries.push_back({"delete", List(std::move(gone))});
-  return Map(std::move(entries));
 }
 
 }  // namespace
@@ -153,7 +126,7 @@ std::string_view NameOf(State state) {
   return "";
 }
 
-DocumentNode ToJson(const Cure& cure) {
+DocumentNode ToJson(const Cure& cure, const std::vector<api::Object>& objects) {
   std::vector<Entry> entries = {{"kind", String(NameOf(cure.kind))},
                                 {"text", String(cure.text)},
                                 {"verified", String(NameOf(cure.verified))}};
@@ -164,7 +137,7 @@ DocumentNode ToJson(const Cure& cure) {
   }
   if (!cure.short_of.empty()) entries.push_back({"shortBy", String(cure.short_of)});
   if (!cure.still.empty()) entries.push_back({"still", String(cure.still)});
-  entries.push_back({"plan", PlanOf(cure)});
+  entries.push_back({"plan", PlanOf(cure, objects)});
   return Map(std::move(entries));
 }
 
@@ -174,6 +147,9 @@ DocumentNode ToJson(const PodOutcome& pod, const JsonOptions& options) {
                                 {"name", String(pod.name)},
                                 {"state", String(NameOf(pod.state))},
                                 {"planned", Bool(pod.made)}};
+  if (pod.explanation && pod.created) {
+    entries.push_back({"since", String(pod.created->ToRfc3339())});
+  }
   if (!pod.node.empty()) entries.push_back({"node", String(pod.node)});
   if (!pod.preempted_for.empty()) {
     entries.push_back({"preemptedFor", String(pod.preempted_for)});
@@ -220,15 +196,18 @@ DocumentNode ToJson(const std::vector<Cause>& causes) {
     if (cause.oldest) entries.push_back({"oldest", String(cause.oldest->ToRfc3339())});
     std::vector<DocumentNode> members;
     const auto add = [&](const std::string& space, const std::string& name,
-                         const std::optional<base::Time>& since) {
+                         const std::optional<base::Time>& since, bool claim) {
       if (members.size() == kMostMembers) return;
       std::vector<Entry> member = {{"namespace", String(space)}, {"name", String(name)}};
+      if (claim) member.push_back({"kind", String("ResourceClaim")});
       if (since) member.push_back({"since", String(since->ToRfc3339())});
       members.push_back(Map(std::move(member)));
     };
-    for (const PodOutcome* pod : cause.pods) add(pod->namespace_, pod->name, pod->created);
+    for (const PodOutcome* pod : cause.pods) {
+      add(pod->namespace_, pod->name, pod->created, false);
+    }
     for (const ClaimOutcome* claim : cause.claims) {
-      add(claim->namespace_, claim->claim.name, std::nullopt);
+      add(claim->namespace_, claim->claim.name, std::nullopt, true);
     }
     entries.push_back({"members", List(std::move(members))});
     list.push_back(Map(std::move(entries)));
@@ -272,7 +251,7 @@ class OutcomeWriter {
 
   template <typename Outcome>
   DocumentNode Write(const Outcome& outcome) {
-    JsonOptions json{.explain = options_.explain};
+    JsonOptions json{.explain = options_.explain, .objects = options_.objects};
     Help help;
     if (options_.finder != nullptr && outcome.explanation && tried_++ < options_.most_helped) {
       help = options_.finder->For(outcome);
@@ -290,7 +269,9 @@ class OutcomeWriter {
 
 DocumentNode ToJson(const Plan& plan, const PlanJsonOptions& options) {
   const auto victims = VictimsOf(plan);
-  OutcomeWriter writer(options);
+  PlanJsonOptions known = options;
+  if (known.objects == nullptr) known.objects = &plan.objects;
+  OutcomeWriter writer(known);
   std::vector<DocumentNode> outcomes;
   for (const PodOutcome& pod : plan.pods) {
     DocumentNode& node = outcomes.emplace_back(writer.Write(pod));

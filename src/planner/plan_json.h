@@ -22,12 +22,13 @@ std::string_view NameOf(State state);
 struct JsonOptions {
   bool explain = false;
   const Help* help = nullptr;
+  const std::vector<api::Object>* objects = nullptr;  // of the plan: what cures change is compared
 };
 api::DocumentNode ToJson(const PodOutcome& pod, const JsonOptions& options);
 api::DocumentNode ToJson(const ClaimOutcome& claim, const JsonOptions& options);
 api::DocumentNode ToJson(const MissingPods& missing);
 api::DocumentNode ToJson(const ClaimUse& claim);
-api::DocumentNode ToJson(const Cure& cure);
+api::DocumentNode ToJson(const Cure& cure, const std::vector<api::Object>& objects);
 api::DocumentNode ToJson(const std::vector<Cause>& causes);
 
 // Whose outcomes are told, and what is known of them.
@@ -35,6 +36,7 @@ struct PlanJsonOptions {
   bool explain = false;
   CureFinder* finder = nullptr;  // null: no cures
   std::size_t most_helped = 32;  // each takes some dozens of attempts to schedule it
+  const std::vector<api::Object>* objects = nullptr;  // of the plan
 };
 // {"assumptions":[],"summary":{},"outcomes":[],"podsNotCreated":[],"skipped":[]}
 api::DocumentNode ToJson(const Plan& plan, const PlanJsonOptions& options);

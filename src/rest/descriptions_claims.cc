@@ -25,7 +25,8 @@ std::span<const Description> ClaimsDescriptions() {
       {"DeviceRequest.name", "What containers, constraints and configurations call it."},
       {"DeviceRequest.exactly", "What is asked for."},
       {"DeviceRequest.firstAvailable",
-       "Alternatives in the order of preference; the first that can be allocated is chosen. Up to 8."},
+       "Alternatives in the order of preference; the first that can be allocated is chosen. Up to "
+       "8."},
       {"DeviceRequest.deviceClassName", "The class that the devices must be of."},
       {"DeviceRequest.selectors", "Expressions that must hold for a device."},
       {"DeviceRequest.allocationMode", "ExactCount or All."},

@@ -61,7 +61,7 @@ std::string Scheduler::Impl::TwiceOf(const PodInfo& pod) const {
     const bool its = world.NamesClaim(pod.key, entry.namespace_, entry.name) ||
                      (owner != nullptr && owner->uid == pod.pod->metadata.uid);
     if (its)
-      return fmt::format("device {} of claim {} was also allocated by another scheduler", entry.device,
+      return fmt::format("device {} of claim {} was also given away by somebody else", entry.device,
                          key);
   }
   return "";
@@ -138,7 +138,7 @@ void Scheduler::Impl::TakeBack(const std::string& key) {
     cluster.Note({.about = about,
                   .type = "Warning",
                   .reason = "DeviceTakenBack",
-                  .message = fmt::format("device {} was also allocated by another scheduler: {}",
+                  .message = fmt::format("device {} was also given away by somebody else: {}",
                                          entry.device, what),
                   .component = profiles.front().scheduler_name,
                   .action = "Scheduling"});

@@ -67,10 +67,10 @@ function elapsed(seconds: number): string {
   return h > 0 ? `${h}:${String(m).padStart(2, '0')} h` : m > 0 ? `${m} m` : `${Math.round(seconds)} s`;
 }
 
-// Days where ticks are days apart.
+// Days where ticks are days apart, seconds where they are less than a minute apart.
 function dayOr(tick: number, ticks: number[]): string {
   const apart = ticks.length > 1 ? ticks[1]! - ticks[0]! : 0;
-  return apart >= 43200 ? new Date(tick * 1000).toLocaleDateString(undefined, { month: 'short', day: 'numeric' }) : ofDay(tick, false);
+  return apart >= 43200 ? new Date(tick * 1000).toLocaleDateString(undefined, { month: 'short', day: 'numeric' }) : ofDay(tick, apart > 0 && apart < 60);
 }
 
 // Where nobody points, the legend tells the last values.

@@ -5,7 +5,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { post } from '../api';
 import { claims, info, pendingVersion } from '../live';
 import { address, adjust, follow, route } from '../route';
-import type { Cause, Cure, Explained, NodeGroup, Outcome, Reason } from '../types';
+import type { Cause, Cure, Explained, NodeGroup, NotCreated, Outcome, Reason } from '../types';
 import { count, cut, natural } from '../text';
 import { useChanges } from '../ui/changes';
 import { Age, CopyButton, Empty, ErrorBox, Link, Loading, useLoaded } from '../ui/parts';
@@ -25,20 +25,23 @@ export function PendingView() {
   if (!value) return <section class="page"><h1>Why not</h1><Loading what="pending pods; each cure is tried on the current cluster" /></section>;
   took.current = value.seconds ?? 0;
   const causes = value.causes ?? [];
-  const pods = causes.reduce((sum, cause) => sum + cause.pods, 0);
+  const missing = value.podsNotCreated ?? [];
+  const notCreated = missing.reduce((sum, row) => sum + row.missing, 0);
+  const pods = causes.reduce((sum, cause) => sum + cause.pods, 0) - notCreated;
+  const loose = causes.reduce((sum, cause) => sum + (cause.claims ?? 0), 0);
   const oldest = causes.map((cause) => cause.oldest ?? '').filter((time) => time !== '').sort()[0];
   const opened = open !== '' ? open : pod !== '' ? causes.find((cause) => cause.members?.some((member) => `${member.namespace}/${member.name}` === pod))?.key ?? '' : causes.length === 1 ? causes[0]!.key : '';
   return (
     <section class="page" aria-labelledby="title">
       <h1 id="title">Why not</h1>
-      {pods === 0 ? (
+      {causes.length === 0 ? (
         <Empty title="No pod is pending">Every pod has a node and its devices.</Empty>
       ) : (
-        <p class="lead">{count(pods, 'pod')} pending, {count(causes.length, 'cause')}{oldest && <>, the oldest has waited <Age since={oldest} /></>}</p>
+        <p class="lead">{count(pods, 'pod')}{loose > 0 && ` and ${count(loose, 'claim')} without a pod`} pending{notCreated > 0 && `, ${count(notCreated, 'pod')} not created`}, {count(causes.length, 'cause')}{oldest && <>, the oldest has waited <Age since={oldest} /></>}</p>
       )}
       {error !== undefined && <ErrorBox error={error} retry={again} what="The explanation below may be out of date." />}
       <ul class="causes">
-        {causes.map((cause) => <CauseItem key={cause.key} cause={cause} open={cause.key === opened} outcome={value.outcomes.find((outcome) => outcome.cause === cause.key)} pod={pod} />)}
+        {causes.map((cause) => <CauseItem key={cause.key} cause={cause} open={cause.key === opened} outcome={value.outcomes.find((outcome) => outcome.cause === cause.key)} missing={missing.filter((row) => row.cause === cause.key)} pod={pod} />)}
       </ul>
       {value.assumptions?.map((text) => <p key={text} class="dim">Assumed: {cut(text, 400)}</p>)}
       {pods > 0 && <p class="dim">Explained in {((value.seconds ?? 0) * 1000).toFixed(0)} ms for the cluster as it is now; nothing was changed. <button type="button" class="small" onClick={again}>explain again</button></p>}
@@ -46,7 +49,7 @@ export function PendingView() {
   );
 }
 
-function CauseItem({ cause, open, outcome, pod }: { cause: Cause; open: boolean; outcome: Outcome | undefined; pod: string }) {
+function CauseItem({ cause, open, outcome, missing, pod }: { cause: Cause; open: boolean; outcome: Outcome | undefined; missing: NotCreated[]; pod: string }) {
   const members = useMemo(() => [...(cause.members ?? [])].sort((a, b) => natural(a.name, b.name)), [cause]);
   const selected = members.find((member) => `${member.namespace}/${member.name}` === pod);
   return (
@@ -54,10 +57,11 @@ function CauseItem({ cause, open, outcome, pod }: { cause: Cause; open: boolean;
       <button type="button" class="cause-head" aria-expanded={open} onClick={() => adjust({ cause: open ? '-' : cause.key, pod: undefined })}>
         <span class="twist" aria-hidden="true">{open ? '▾' : '▸'}</span>
         <span class="sentence">{cause.sentence}</span>
-        <span class="pods">{count(cause.pods, 'pod')}</span>
+        <span class="pods">{cause.pods > 0 && count(cause.pods, 'pod')}{cause.pods > 0 && cause.claims ? ', ' : ''}{cause.claims ? count(cause.claims, 'claim') : ''}</span>
       </button>
       {open && (
         <div class="cause-body">
+          {missing.length > 0 && <ul class="plain">{missing.map((row) => <li key={`${row.namespace}/${row.owners?.join()}`}><strong class="mono">{row.namespace}/{row.owners?.[row.owners.length - 1]}</strong> {row.missing} of {count(row.wanted, 'pod')} cannot be created: {cut(row.reason, 400)}</li>)}</ul>}
           {members.length > 1 || (members[0] && !outcome) ? (
             <ul class="members" aria-label="Pods">
               {members.slice(0, 40).map((member) => (
@@ -70,17 +74,17 @@ function CauseItem({ cause, open, outcome, pod }: { cause: Cause; open: boolean;
               {cause.pods > 40 && <li class="dim">and {cause.pods - 40} more, for the same reason</li>}
             </ul>
           ) : null}
-          {selected && (outcome?.name !== selected.name || outcome.namespace !== selected.namespace) ? <OneOutcome namespace={selected.namespace} name={selected.name} /> : outcome && <OutcomeDetails outcome={outcome} />}
+          {selected && (outcome?.name !== selected.name || outcome.namespace !== selected.namespace) ? <OneOutcome kind={selected.kind === 'ResourceClaim' ? 'claim' : 'pod'} namespace={selected.namespace} name={selected.name} /> : outcome && <OutcomeDetails outcome={outcome} />}
         </div>
       )}
     </li>
   );
 }
 
-function OneOutcome({ namespace, name }: { namespace: string; name: string }) {
-  const { value, error, again } = useLoaded<Explained>((signal) => post('explain', { target: `pod/${namespace}/${name}` }, signal), [namespace, name]);
-  if (error !== undefined) return <ErrorBox error={error} retry={again} what={`Pod ${namespace}/${name} could not be explained.`} />;
-  if (!value) return <Loading what={`pod ${name}`} />;
+function OneOutcome({ kind, namespace, name }: { kind: 'pod' | 'claim'; namespace: string; name: string }) {
+  const { value, error, again } = useLoaded<Explained>((signal) => post('explain', { target: `${kind}/${namespace}/${name}` }, signal), [kind, namespace, name]);
+  if (error !== undefined) return <ErrorBox error={error} retry={again} what={`${kind === 'pod' ? 'Pod' : 'Claim'} ${namespace}/${name} could not be explained.`} />;
+  if (!value) return <Loading what={`${kind} ${name}`} />;
   return <>{value.outcomes.map((outcome) => <OutcomeDetails key={outcome.name} outcome={outcome} />)}</>;
 }
 
@@ -127,7 +131,7 @@ function Cures({ outcome }: { outcome: Outcome }) {
               <span class="cure-text">
                 {cut(cure.text, 400)}
                 {cure.verified === 'sufficient' && cure.node && !cure.text.includes(cure.node) && <span class="dim"> It would then go to {cure.newNode ? 'a new node' : cure.node}.</span>}
-                {cure.shortBy !== undefined && cure.shortBy !== '' && <span class="dim"> Still short of {cure.shortBy}.</span>}
+                {cure.shortBy ? <span class="dim"> Still short of {cure.shortBy}.</span> : cure.still ? <span class="dim"> {sentence(cure.still)}</span> : null}
               </span>
               {cure.plan && info.value?.can?.includes('plan') !== false && (
                 <Link class="button small" href={address('whatif', [], { from: 'cure' })} onClickCapture={() => rememberPlan(cure.plan!, cure.text)}>see it</Link>
@@ -139,6 +143,7 @@ function Cures({ outcome }: { outcome: Outcome }) {
     </>
   );
 }
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
 const rank = (cure: Cure): number => ['sufficient', 'unknown', 'insufficient'].indexOf(cure.verified);
 
 function GroupItem({ group, open: first }: { group: NodeGroup; open: boolean }) {
@@ -200,9 +205,9 @@ function ReasonItem({ reason }: { reason: Reason }) {
 
 // Codes of docs/explanations.md.
 const kDropWords = new Map<string, string>([
-  ['selector_false', 'not matched by'], ['expression_error', 'on which the expression fails'], ['other_node', 'of other nodes'], ['capacity_missing', 'without the capacity'],
+  ['selector_false', 'that do not match'], ['expression_error', 'on which the expression fails'], ['other_node', 'of other nodes'], ['capacity_missing', 'without the capacity'],
   ['capacity_policy', 'that cannot give this amount of'], ['capacity_too_small', 'with too little'], ['in_use', 'in use'], ['in_use_by_shares', 'still shared'], ['capacity_in_use', 'with too little left of'],
-  ['groups', 'excluded by compatibility groups of what is placed'], ['counters', 'whose card has too little left of'], ['counters_overdrawn', 'of a card that is overdrawn'],
+  ['groups', 'that cannot be mixed with what is in use on the card'], ['counters', 'whose card has too little left of'], ['counters_overdrawn', 'of a card that is overdrawn'],
   ['taint', 'tainted'], ['attribute_missing', 'without the attribute'], ['binding_conditions_off', 'with binding conditions, which are off'], ['groups_off', 'with compatibility groups, which are off'],
   ['counters_off', 'that draw on counters, which are off'], ['node_operations', 'whose driver skips node operations'],
 ]);

@@ -196,7 +196,7 @@ function Compared({ a, b, names }: { a: SimulationResult; b: SimulationResult | 
         <div class="charts">
           <Chart title="Utilisation" times={samples} sync="simulation" most={1} format={(value) => percent(value)} series={classes.flatMap((row, i) => both(row.name, i, (result) => (sample) => sample.utilisation[at(result, row.name)]))} />
           <Chart title="Fragmentation" times={samples} sync="simulation" most={1} format={(value) => percent(value)} series={classes.flatMap((row, i) => both(row.name, i, (result) => (sample) => sample.fragmentation[at(result, row.name)]))} />
-          <Chart title="Pending pods" times={samples} sync="simulation" format={(value) => (Number.isInteger(value) ? number(value) : '')} series={both('waiting', 0, () => (sample) => sample.waiting)} />
+          <Chart title="Pending pods" times={samples} sync="simulation" format={(value) => (Number.isInteger(value) ? number(value) : '')} series={both('pending', 0, () => (sample) => sample.waiting)} />
           <Chart title="Running pods" times={samples} sync="simulation" format={(value) => (Number.isInteger(value) ? number(value) : '')} series={both('running', 0, () => (sample) => sample.running)} />
         </div>
       )}

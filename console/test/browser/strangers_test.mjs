@@ -149,6 +149,19 @@ test('the rail shows how many pods are pending, however many, beside its whole n
   await server.stop();
 });
 
+test('a long name of the cluster leaves room for whether the page is live', async () => {
+  const server = await new MockServer('demo').start();
+  server.cluster = 'arn:aws:eks:eu-central-1:123456789012:cluster/production-gpu-fleet-with-a-long-name';
+  for (const width of [320, 390, 800]) {
+    const page = await browser.open(server.url(), { width, height: 700 });
+    await page.locator('.live.ok').waitFor();
+    const cut = await page.evaluate(() => { const live = document.querySelector('.live'); return live.scrollWidth > live.clientWidth + 1 || document.documentElement.scrollWidth > innerWidth; });
+    assert.equal(cut, false, `${width}`);
+    await end(page);
+  }
+  await server.stop();
+});
+
 test('on a phone, cells are for fingers and the state of a claim is in sight', async () => {
   const server = await new MockServer('demo').start();
   const page = await browser.open(server.url('/console/fleet?view=map&sel=nic.example.com%2Fgpu-000000%2Fnic-0'), { width: 390, height: 844, touch: true });

@@ -175,6 +175,23 @@ test('what pods wait for is told anew when others wait, though as many', async (
   await own.stop();
 });
 
+test('pods that a quota keeps from being created are told, and claims without a pod', async () => {
+  const own = await fresh();
+  own.kind = 'many';
+  own.picture.quota = true;
+  const page = await browser.open(own.url('/console/pending'), { allow: [/404/] });
+  await page.locator('.lead', { hasText: '0 pods and 1 claim without a pod pending, 1 pod not created, 2 causes' }).waitFor();
+  await page.locator('.cause-head', { hasText: 'ResourceQuota' }).click();
+  await page.getByText('1 of 3 pods cannot be created: exceeded quota: gpus').waitFor();
+  assert.match(await page.locator('.cause.open').innerText(), /team\/Deployment\/train/);
+  await page.locator('.cause-head', { hasText: '1 claim' }).click();
+  const asked = page.waitForRequest((request) => request.url().endsWith('/explain') && request.postData().includes('claim/default/loose'));
+  await page.getByRole('button', { name: /default\/loose/ }).click();
+  await asked;
+  await end(page);
+  await own.stop();
+});
+
 test('a plan is made anew when the cluster changes under it', async () => {
   const own = await fresh();
   const page = await browser.open(own.url('/console/whatif'));

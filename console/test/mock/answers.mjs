@@ -143,6 +143,10 @@ export function explain(p, kind, body) {
     if (!found) return undefined;
     return { rev: 1, seconds: 0.01, outcomes: [{ ...found.outcome, namespace, name, cause: found.cause.key }] };
   }
+  if (kind === 'many' && p.quota) {
+    return { rev: 1, seconds: 0.01, causes: [{ key: 'exceeded_quota', sentence: 'A ResourceQuota is used up.', pods: 1, members: [] }, { key: 'devices_short/gpu', sentence: 'There are too few devices of class gpu.', pods: 0, claims: 1, members: [{ namespace: 'default', name: 'loose', kind: 'ResourceClaim' }] }],
+      outcomes: [], podsNotCreated: [{ namespace: 'team', owners: ['ReplicaSet/train-59f', 'Deployment/train'], wanted: 3, missing: 1, reason: 'exceeded quota: gpus', cause: 'exceeded_quota' }] };
+  }
   return {
     rev: 1, seconds: 0.04,
     causes: all.map((row) => ({ ...row.cause, pods: row.members.length, oldest: iso(Math.min(...row.members.map((m) => m.since))), members: row.members.slice(0, 200).map((m) => ({ namespace: m.namespace, name: m.name, since: iso(m.since) })) })).sort((a, b) => b.pods - a.pods),

@@ -130,7 +130,7 @@ export class MockServer {
     const missing = (what) => json(404, answers.status(404, 'NotFound', `${what} not found`));
     switch (call) {
       case 'info':
-        return json(200, { version: '0.9', mode: 'local', cluster: this.kind === 'large' ? 'large' : this.kind === 'showcase' ? 'prod-eu' : 'demo', server: 'https://127.0.0.1:6443', user: 'admin', namespace: 'default', started: new Date((this.now - 2520) * 1000).toISOString(), resourceVersionOf: 'v1', can: ['plan', 'explain', 'cel', 'history', 'simulations'],
+        return json(200, { version: '0.9', mode: 'local', cluster: this.cluster ?? (this.kind === 'large' ? 'large' : this.kind === 'showcase' ? 'prod-eu' : 'demo'), server: 'https://127.0.0.1:6443', user: 'admin', namespace: 'default', started: new Date((this.now - 2520) * 1000).toISOString(), resourceVersionOf: 'v1', can: ['plan', 'explain', 'cel', 'history', 'simulations'],
           missing: this.kind === 'denied' ? [{ resource: 'resourceclaims', verb: 'list', message: 'resourceclaims.resource.k8s.io is forbidden: User "viewer" cannot list resource "resourceclaims" in API group "resource.k8s.io" at the cluster scope' }] : [] });
       case 'fleet':
         if (this.kind === 'large') {

@@ -146,7 +146,7 @@ void AddConnectionMetrics(Registry& registry, std::function<apiserver::ServerSta
   count("dray_http_connections_refused_total", "Connections that were one too many.",
         &ServerStats::refused);
   count("dray_http_requests_refused_total",
-        "Requests that were answered before they were routed: malformed, too large, without "
+        "Requests that were answered before anybody looked at them: malformed, too large, without "
         "valid credentials.",
         &ServerStats::malformed);
   count("dray_http_connections_cut_off_total", "Connections that were too slow.",

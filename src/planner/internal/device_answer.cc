@@ -173,18 +173,61 @@ bool AllAboutDevices(const scheduler::PodExplanation& why) {
   });
 }
 
-Answer Short(const AlternativeReport& report, const std::string& request,
-             const std::string& where) {
-  const std::string& device_class = report.device_class;
-  std::string clauses;
-  const Drop* largest = nullptr;
+// How far a device is from being usable: 0, others have what it needs; 1, it is tainted; 2, it is not
+// what is asked for.
+int Distance(const Drop& drop) {
+  switch (drop.reason) {
+    case Code::kInUse:
+    case Code::kInUseByShares:
+    case Code::kGroups:
+    case Code::kCounters:
+    case Code::kCountersOverdrawn:
+    case Code::kCapacityInUse:
+      return 0;
+    case Code::kTaint:
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+// What is in the way of devices, the nearest to being usable first.
+std::vector<const Drop*> DropsOf(const AlternativeReport& report) {
+  std::vector<const Drop*> drops;
   for (const Drop& drop : report.drops) {
     // Neither what is of another kind nor what only a constraint minds that has no part in this.
     if (drop.reason == Code::kSelectorFalse && drop.of_class) continue;
     if (drop.reason == Code::kAttributeMissing) continue;
-    clauses.append(clauses.empty() ? "" : ", ").append(ClauseOf(drop));
-    if (largest == nullptr || drop.devices > largest->devices) largest = &drop;
+    drops.push_back(&drop);
   }
+  std::ranges::stable_sort(drops, {}, [](const Drop* drop) { return Distance(*drop); });
+  return drops;
+}
+
+// The one that decides: if those that only are in use were enough, it is not that others are of
+// another kind. Of those that would have to be had, what keeps most devices away.
+const Drop* Decisive(const AlternativeReport& report, const std::vector<const Drop*>& drops) {
+  const Drop* largest = nullptr;
+  std::int64_t within_reach = report.usable;
+  for (std::size_t i = 0; i < drops.size(); ++i) {
+    if (i > 0 && Distance(*drops[i]) != Distance(*drops[i - 1]) && within_reach >= report.needed) {
+      break;
+    }
+    within_reach += drops[i]->devices;
+    if (largest == nullptr || drops[i]->devices > largest->devices) largest = drops[i];
+  }
+  return largest;
+}
+
+Answer Short(const AlternativeReport& report, const std::string& request,
+             const std::string& where) {
+  const std::string& device_class = report.device_class;
+  const std::vector<const Drop*> drops = DropsOf(report);
+  std::string clauses;
+  for (const Drop* drop : drops) {
+    clauses.append(clauses.empty() ? "" : ", ").append(ClauseOf(*drop));
+  }
+  const Drop* largest = Decisive(report, drops);
   const std::string have = report.usable == 0   ? "no usable device"
                            : report.needed == 1 ? Devices(report.usable)
                                                 : fmt::format("{} usable of the {}", report.usable,

@@ -174,7 +174,9 @@ Printer EventPrinter() {
 }
 
 Printer LeasePrinter() {
-  return {{kNameColumn, {.name = "Holder", .description = "The process that holds the lease."}, kAgeColumn},
+  return {{kNameColumn,
+           {.name = "Holder", .description = "The process that holds the lease."},
+           kAgeColumn},
           [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
             return {object.metadata().name,
                     object.As<api::Lease>()->spec.holder_identity.value_or(""),

@@ -132,7 +132,9 @@ Printer PodPrinter() {
            kAgeColumn,
            {.name = "IP", .description = "Its address.", .priority = 1},
            {.name = "Node", .description = "Where it runs.", .priority = 1},
-           {.name = "Nominated Node", .description = "The node where pods are preempted for it.", .priority = 1},
+           {.name = "Nominated Node",
+            .description = "The node where pods are preempted for it.",
+            .priority = 1},
            {.name = "Readiness Gates", .description = "How many are met.", .priority = 1}},
           [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
             const api::Pod& pod = *object.As<api::Pod>();

@@ -32,7 +32,7 @@ Status RemoveStale(const std::string& path, const SocketAddress& address) {
   }
   if (SomebodyListens(address)) {
     return base::AlreadyExists(fmt::format(
-        "a process listens on socket \"{}\" already; is a second instance running?", path));
+        "somebody listens on socket \"{}\" already; is a second instance running?", path));
   }
   if (unlink(address.path().c_str()) != 0 && errno != ENOENT) {
     return base::FailedPrecondition(
