@@ -12,7 +12,8 @@
 #include "api/document.h"
 #include "cli/cli_test_support.h"
 #include "cli/internal/console_desk.h"
-#include "cli/internal/console_plan.h"
+#include "cli/internal/console_manifests.h"
+#include "console/planning.h"
 #include "console/requests.h"
 #include "fmt/format.h"
 #include "testing/objects_from.h"
@@ -135,7 +136,7 @@ std::string LineOf(const DocumentNode& outcome) {
 }
 
 console::Answer PlanOf(const console::PlanRequest& request, std::string_view cluster = kCluster) {
-  return internal::PlanScene(request, SceneOf(cluster), {});
+  return console::PlanScene(request, SceneOf(cluster), {}, internal::ReadConsoleManifests);
 }
 
 const DocumentNode* Find(const DocumentNode& answer, std::string_view name) {
@@ -226,7 +227,9 @@ TEST(ConsolePlanTest, BrokenManifestsAreTheirPlaces) {
 TEST(ConsolePlanTest, WhatTakesTooLongEnds) {
   console::Scene scene = SceneOf(kCluster);
   scene.expired = [] { return true; };
-  EXPECT_EQ(internal::PlanScene({.manifests = ClaimAndPod("a", 1)}, std::move(scene), {}).code,
+  EXPECT_EQ(console::PlanScene({.manifests = ClaimAndPod("a", 1)}, std::move(scene), {},
+                               internal::ReadConsoleManifests)
+                .code,
             504);
 }
 
@@ -255,7 +258,7 @@ spec:
 TEST(ConsoleExplainTest, PendingPodsAreCausesAndTheirCuresHelp) {
   const std::string cluster = std::string(kCluster) + "---" + ClaimAndPod("two", 2) + "---" +
                               ClaimAndPod("third", 2) + "---" + ClaimAndPod("too-big", 3);
-  const auto answer = internal::ExplainScene({.pending = true}, SceneOf(cluster), {});
+  const auto answer = console::ExplainScene({.pending = true}, SceneOf(cluster), {});
   ASSERT_EQ(answer.code, 200);
   const DocumentNode explained = Parsed(answer.json);
   EXPECT_EQ(explained.Find("causes")->value.items.size(), 2U) << answer.json;
@@ -278,22 +281,42 @@ TEST(ConsoleExplainTest, PendingPodsAreCausesAndTheirCuresHelp) {
     EXPECT_FALSE(name.empty());
   }
   EXPECT_GE(cures, 2U);
-  const auto one = internal::ExplainScene(
+  const auto one = console::ExplainScene(
       {.target = console::ObjectName{"pod", "default", "too-big"}}, SceneOf(cluster), {});
   EXPECT_EQ(one.code, 200);
   EXPECT_THAT(one.json, HasSubstr("\"explanation\":{"));
   EXPECT_THAT(one.json,
               HasSubstr("needs 3 devices of class gpu on one node, and no node has more than 2"));
   EXPECT_THAT(one.json, HasSubstr("\"cause\":\"count_exceeds_node/gpu\""));
-  EXPECT_EQ(internal::ExplainScene({.target = console::ObjectName{"pod", "default", "nobody"}},
-                                   SceneOf(cluster), {})
+  EXPECT_EQ(console::ExplainScene({.target = console::ObjectName{"pod", "default", "nobody"}},
+                                  SceneOf(cluster), {})
                 .code,
             404);
 }
 
+TEST(ConsoleExplainTest, DevicesAndNodesHaveTheNumbersOfTheFleet) {
+  const auto explain = [](std::string name) {
+    console::Scene scene = SceneOf(std::string(kCluster) + "---" + ClaimAndPod("too-big", 3));
+    scene.device_id = [](auto, std::string_view pool, std::string_view device) {
+      return pool == "n1" && device == "gpu-0" ? std::optional<std::uint32_t>(12) : std::nullopt;
+    };
+    scene.node_id = [](std::string_view node) {
+      return std::optional<std::uint32_t>(node == "n1" ? 4 : 5);
+    };
+    return console::ExplainScene({.target = console::ObjectName{"pod", "default", std::move(name)}},
+                                 std::move(scene), {});
+  };
+  EXPECT_THAT(explain("running").json, HasSubstr(R"("device":"gpu-0","id":12)"));
+  // n2 lacks one device, n1 two.
+  const std::string groups = api::ToJson(
+      Parsed(explain("too-big").json).Find("outcomes")->value.items.at(0).Find("groups")->value);
+  EXPECT_THAT(groups, HasSubstr(R"("nodeSet":"5","nearest":true)"));
+  EXPECT_THAT(groups, HasSubstr(R"("nodeSet":"4"})"));
+}
+
 TEST(ConsoleExplainTest, SaysWhatTheExplanationOfTheCommandSays) {
   const std::string cluster = std::string(kCluster) + "---" + ClaimAndPod("too-big", 3);
-  const auto answer = internal::ExplainScene(
+  const auto answer = console::ExplainScene(
       {.target = console::ObjectName{"pod", "default", "too-big"}}, SceneOf(cluster), {});
   const auto command =
       RunLine({"explain", "pod/too-big", "-f", "-", "-o", "json"}, {.in = cluster});
@@ -325,7 +348,7 @@ spec:
   selector: {matchLabels: {app: web}}
   template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}
 )";
-  const auto answer = internal::ExplainScene({.pending = true}, SceneOf(cluster), {});
+  const auto answer = console::ExplainScene({.pending = true}, SceneOf(cluster), {});
   const auto command = RunLine({"explain", "-f", "-", "-o", "json"}, {.in = cluster});
   EXPECT_EQ(api::ToJson(Parsed(answer.json).Find("causes")->value),
             api::ToJson(Parsed(command.out).Find("causes")->value));
@@ -333,7 +356,7 @@ spec:
 }
 
 TEST(ConsoleDeskTest, KnowsWhatCanBeScaled) {
-  const auto answer = internal::ScalableIn(SceneOf(kCluster));
+  const auto answer = console::ScalableIn(SceneOf(kCluster));
   EXPECT_THAT(answer.json, HasSubstr(R"("like":"n1","nodes":2,"text":"2 × gpu.example.com")"));
 }
 

@@ -20,6 +20,7 @@
 #include "cli/run.h"
 #include "fmt/format.h"
 #include "planner/answer.h"
+#include "planner/asked.h"
 #include "planner/plan_json.h"
 
 namespace dray::cli::internal {
@@ -91,21 +92,13 @@ struct Target {
   std::string name;
 };
 
-// What a plan has of it.
-struct Found {
-  std::vector<const planner::PodOutcome*> pods;
-  std::vector<const planner::ClaimOutcome*> claims;
-  std::vector<const planner::MissingPods*> missing;
-
-  bool empty() const { return pods.empty() && claims.empty() && missing.empty(); }
-  std::set<std::string> Namespaces() const {
-    std::set<std::string> spaces;
-    for (const auto* pod : pods) spaces.insert(pod->namespace_);
-    for (const auto* claim : claims) spaces.insert(claim->namespace_);
-    for (const auto* entry : missing) spaces.insert(entry->namespace_);
-    return spaces;
-  }
-};
+std::set<std::string> NamespacesOf(const planner::Asked& asked) {
+  std::set<std::string> spaces;
+  for (const auto* pod : asked.pods) spaces.insert(pod->namespace_);
+  for (const auto* claim : asked.claims) spaces.insert(claim->namespace_);
+  for (const auto* entry : asked.missing) spaces.insert(entry->namespace_);
+  return spaces;
+}
 
 class ExplainCommand final : public Command {
  public:
@@ -127,9 +120,9 @@ class ExplainCommand final : public Command {
     const auto made = MakePlan(flags_, io);
     if (!made) return kExitUsage;
     const planner::Plan& plan = made->plan;
-    const Found found = Find(plan, *target);
+    const planner::Asked found = planner::About(plan, target->kind, target->name, Space());
     if (found.empty()) return NotFound(io, plan, *target);
-    if (const auto spaces = found.Namespaces(); spaces.size() > 1 && !flags_.all_namespaces) {
+    if (const auto spaces = NamespacesOf(found); spaces.size() > 1 && !flags_.all_namespaces) {
       return UsageError(
           io,
           fmt::format("{} \"{}\" is in several namespaces: {}", target->kind, target->name,
@@ -158,16 +151,7 @@ class ExplainCommand final : public Command {
         !HasNamespace(plan, flags_.namespace_)) {
       return NoSuchNamespace(io, plan, flags_.namespace_);
     }
-    Found found;
-    for (const planner::PodOutcome& pod : plan.pods) {
-      if (Shown(pod.namespace_) && pod.explanation) found.pods.push_back(&pod);
-    }
-    for (const planner::ClaimOutcome& claim : plan.claims) {
-      if (Shown(claim.namespace_) && claim.explanation) found.claims.push_back(&claim);
-    }
-    for (const planner::MissingPods& missing : plan.missing) {
-      if (Shown(missing.namespace_)) found.missing.push_back(&missing);
-    }
+    const planner::Asked found = planner::PendingIn(plan, {.namespace_ = Space()});
     if (output_ != "text") {
       Print(io, *made, found);
     } else if (found.empty()) {
@@ -185,7 +169,7 @@ class ExplainCommand final : public Command {
             .details = details_};
   }
 
-  void PrintCauses(Io& io, const Planned& made, const Found& found) const {
+  void PrintCauses(Io& io, const Planned& made, const planner::Asked& found) const {
     const TextStyle style = StyleOf(io);
     planner::CureFinder finder(made.plan, made.options);
     std::size_t told = 0;
@@ -241,39 +225,11 @@ class ExplainCommand final : public Command {
     return Target{row->kind, std::move(name)};
   }
 
-  bool Shown(std::string_view namespace_) const {
-    return flags_.namespace_.empty() || flags_.all_namespaces || namespace_ == flags_.namespace_;
+  // The one that is asked about; empty: all of them.
+  std::string_view Space() const {
+    return flags_.all_namespaces ? std::string_view() : flags_.namespace_;
   }
-
-  static bool IsOf(const planner::PodOutcome& pod, const Target& target) {
-    if (target.kind == "Pod") return pod.name == target.name;
-    if (target.kind == "ResourceClaim") {
-      return std::ranges::any_of(pod.claims, [&](const auto& c) { return c.name == target.name; });
-    }
-    const std::string owner = fmt::format("{}/{}", target.kind, target.name);
-    return std::ranges::find(pod.owners, owner) != pod.owners.end();
-  }
-
-  Found Find(const planner::Plan& plan, const Target& target) const {
-    Found found;
-    for (const planner::PodOutcome& pod : plan.pods) {
-      if (Shown(pod.namespace_) && IsOf(pod, target)) found.pods.push_back(&pod);
-    }
-    for (const planner::ClaimOutcome& claim : plan.claims) {
-      if (Shown(claim.namespace_) && target.kind == "ResourceClaim" &&
-          claim.claim.name == target.name) {
-        found.claims.push_back(&claim);
-      }
-    }
-    const std::string owner = fmt::format("{}/{}", target.kind, target.name);
-    for (const planner::MissingPods& missing : plan.missing) {
-      if (Shown(missing.namespace_) &&
-          std::ranges::find(missing.owners, owner) != missing.owners.end()) {
-        found.missing.push_back(&missing);
-      }
-    }
-    return found;
-  }
+  bool Shown(std::string_view namespace_) const { return Space().empty() || namespace_ == Space(); }
 
   int NotFound(Io& io, const planner::Plan& plan, const Target& target) const {
     if (!flags_.namespace_.empty() && !flags_.all_namespaces &&
@@ -329,19 +285,16 @@ class ExplainCommand final : public Command {
                                   words.size() > kListed ? ", ..." : ""));
   }
 
-  void Print(Io& io, const Planned& made, const Found& found) const {
+  void Print(Io& io, const Planned& made, const planner::Asked& found) const {
     std::optional<planner::CureFinder> finder;  // only if something was refused
     const auto refused = [](const auto* outcome) { return outcome->explanation.has_value(); };
     if (std::ranges::any_of(found.pods, refused) || std::ranges::any_of(found.claims, refused)) {
       finder.emplace(made.plan, made.options);
     }
     if (output_ != "text") {
-      const api::DocumentNode document =
-          planner::ExplainJson(found.pods, found.claims, found.missing,
-                               {.explain = true,
-                                .finder = finder ? &*finder : nullptr,
-                                .most_helped = kMostHelped,
-                                .objects = &made.plan.objects});
+      const api::DocumentNode document = planner::ExplainJson(
+          made.plan, found,
+          {.explain = true, .finder = finder ? &*finder : nullptr, .most_helped = kMostHelped});
       io.out << (output_ == "yaml" ? api::ToYaml(document)
                                    : api::IndentJson(api::ToJson(document), 2) + "\n");
       return;

@@ -22,6 +22,7 @@ namespace dray::console {
 struct Scene {
   std::vector<api::Object> objects;
   std::vector<std::string> assumptions;  // what is not known of it
+  bool complete = false;                 // `objects` are all there are
   std::string namespace_ = "default";    // of manifests that name none
   base::Time now;
   std::uint64_t revision = 0;
@@ -38,6 +39,8 @@ struct Answer {
   int code = 200;
   std::string json;
 };
+// A Kubernetes Status as an answer.
+Answer Refusal(int code, std::string_view reason, std::string_view message);
 
 struct SimulationProgress {
   double share = 0;

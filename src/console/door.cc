@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "console/desk.h"
 #include "fmt/format.h"
 #include "openssl/rand.h"
-#include "rest/api_error.h"
 
 namespace dray::console {
 namespace {
@@ -72,11 +72,7 @@ apiserver::Response JsonAnswer(int code, std::string body) {
 }
 
 apiserver::Response Failure(int code, std::string_view reason, std::string_view message) {
-  rest::ApiError error;
-  error.code = code;
-  error.reason = reason;
-  error.message = message;
-  return JsonAnswer(code, error.ToJson());
+  return JsonAnswer(code, Refusal(code, reason, message).json);
 }
 
 void Door::AddHeaders(apiserver::Response& response, bool data) {

@@ -325,6 +325,7 @@ Scene Hub::SceneFor(const View& view) const {
     scene.assumptions.push_back(
         fmt::format("{} may not be read and are left out.", missing.kind->plural));
   }
+  scene.complete = scene.assumptions.empty();
   return scene;
 }
 

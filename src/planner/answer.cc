@@ -140,16 +140,19 @@ std::vector<Cause> CausesOf(const std::vector<const PodOutcome*>& pods,
   };
   for (const PodOutcome* pod : pods) {
     if (!pod->explanation) continue;
-    Cause& cause = of(AnswerFor(*pod->explanation));
-    cause.pods.push_back(pod);
-    if (pod->created && (!cause.oldest || *pod->created < *cause.oldest)) {
-      cause.oldest = pod->created;
-    }
+    of(AnswerFor(*pod->explanation)).pods.push_back(pod);
   }
   for (const ClaimOutcome* claim : claims) {
     if (claim->explanation) of(AnswerFor(*claim->explanation)).claims.push_back(claim);
   }
   for (const MissingPods* entry : missing) of(AnswerFor(*entry)).missing.push_back(entry);
+  const auto age = [](const PodOutcome* pod) {
+    return std::pair(!pod->created, pod->created.value_or(base::Time()));
+  };
+  for (Cause& cause : causes) {
+    std::ranges::stable_sort(cause.pods, {}, age);
+    if (!cause.pods.empty()) cause.oldest = cause.pods.front()->created;
+  }
   std::ranges::stable_sort(causes, std::ranges::greater(), &Cause::size);
   return causes;
 }

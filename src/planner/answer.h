@@ -16,7 +16,7 @@
 namespace dray::planner {
 
 struct Answer {
-  // "no node has 16 devices of class gpu, which request gpu needs; the largest, n1, has 4"
+  // "request gpu needs 16 devices of class gpu on one node, and no node has more than 4 (node n1)"
   std::string sentence;
   // What the cause is, for programs: "count_exceeds_node/gpu". Pods with the same one wait for the
   // same thing; amounts and nodes may differ.
@@ -33,7 +33,7 @@ Answer AnswerFor(const MissingPods& missing);
 struct Cause {
   std::string key;
   std::string sentence;
-  std::vector<const PodOutcome*> pods;
+  std::vector<const PodOutcome*> pods;  // who has been there longest first
   std::vector<const ClaimOutcome*> claims;
   std::vector<const MissingPods*> missing;
   std::optional<base::Time> oldest;  // since when the first of the pods has been there

@@ -13,6 +13,7 @@
 #include "allocator/explanation.h"
 #include "api/json.h"
 #include "fmt/format.h"
+#include "planner/asked.h"
 #include "planner/plan_for_test.h"
 #include "planner/plan_json.h"
 #include "testing/slice_yaml.h"
@@ -73,6 +74,48 @@ TEST(Answers, ARequestThatIsLargerThanAnyNodeIsSaidToBeSo) {
   EXPECT_EQ(answer.sentence,
             "request gpu needs 4 devices of class gpu on one node, and no node has more than 3 "
             "(node n2)");
+  EXPECT_EQ(answer.cause, "count_exceeds_node/gpu");
+}
+
+// The nic would be there again if its pod went; so many GPUs are nowhere. So it is the GPUs.
+TEST(Answers, WhatNoNodeHasComesBeforeWhatIsInUse) {
+  const std::string claims = R"(---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: nic}
+spec: {selectors: [{cel: {expression: device.driver == "nic.example.com"}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: nics}
+spec:
+  driver: nic.example.com
+  nodeName: n1
+  pool: {name: nics, generation: 1, resourceSliceCount: 1}
+  devices: [{name: nic-0}]
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: held-nic, namespace: default, uid: u-nic, resourceVersion: "1"}
+spec: {devices: {requests: [{name: nic, exactly: {deviceClassName: nic, allocationMode: ExactCount, count: 1}}]}}
+status:
+  allocation:
+    devices: {results: [{request: nic, driver: nic.example.com, pool: nics, device: nic-0}]}
+    nodeSelector: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: both, namespace: default}
+spec:
+  devices:
+    requests:
+    - {name: nic, exactly: {deviceClassName: nic, allocationMode: ExactCount, count: 1}}
+    - {name: gpu, exactly: {deviceClassName: gpu, allocationMode: ExactCount, count: 16}}
+)";
+  const Answer answer =
+      AnswerOf(ClassYaml() + NodeYaml("n1", 4) + claims + ClaimPodYaml("p", "both"), "p");
+  EXPECT_EQ(answer.sentence,
+            "request gpu needs 16 devices of class gpu on one node, and the only node, n1, has 4");
   EXPECT_EQ(answer.cause, "count_exceeds_node/gpu");
 }
 
@@ -198,6 +241,25 @@ TEST(Causes, GroupWhatWaitsForTheSame) {
   EXPECT_EQ(causes[0].key, "count_exceeds_node/gpu");
   EXPECT_THAT(causes[0].pods, SizeIs(3));
   EXPECT_EQ(causes[1].key, "insufficient_resource/cpu");
+}
+
+TEST(Causes, WhoHasWaitedLongestIsFirst) {
+  const auto since = [](const std::string& pod, std::string_view time) {
+    std::string text = pod;
+    constexpr std::string_view kName = "metadata: {";
+    return text.replace(text.find(kName), kName.size(),
+                        fmt::format("metadata: {{uid: u-{0}, creationTimestamp: \"{0}\", ", time));
+  };
+  const Plan plan =
+      PlanOf(ClassYaml() + NodeYaml("n1", 2) + since(GpuPodYaml("a", 4), "2026-03-02T00:00:00Z") +
+             since(GpuPodYaml("b", 4), "2026-03-01T00:00:00Z") +
+             since(GpuPodYaml("c", 4), "2026-03-03T00:00:00Z"));
+  const std::vector<Cause> causes = CausesOf(PendingIn(plan).pods, {}, {});
+  ASSERT_THAT(causes, SizeIs(1));
+  std::string names;
+  for (const PodOutcome* pod : causes[0].pods) names += pod->name;
+  EXPECT_EQ(names, "bac");
+  EXPECT_EQ(causes[0].oldest->ToRfc3339(), "2026-03-01T00:00:00Z");
 }
 
 // Two hundred of the same: one cause.

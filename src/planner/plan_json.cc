@@ -2,12 +2,14 @@
 #include "planner/plan_json.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "api/json.h"
 #include "api/json_tree.h"
+#include "api/resource_slice.h"
 #include "fmt/format.h"
 #include "planner/cure_plan.h"
 
@@ -247,62 +249,125 @@ std::map<std::string, std::vector<std::string>, std::less<>> VictimsOf(const Pla
 // Outcomes one after the other, with as much help as there may be.
 class OutcomeWriter {
  public:
-  explicit OutcomeWriter(const PlanJsonOptions& options) : options_(options) {}
+  OutcomeWriter(const Plan& plan, const PlanJsonOptions& options)
+      : plan_(plan), options_(options) {}
 
   template <typename Outcome>
   DocumentNode Write(const Outcome& outcome) {
-    JsonOptions json{.explain = options_.explain, .objects = options_.objects};
+    JsonOptions json{.objects = &plan_.objects};
     Help help;
-    if (options_.finder != nullptr && outcome.explanation && tried_++ < options_.most_helped) {
-      help = options_.finder->For(outcome);
-      json.help = &help;
+    if (outcome.explanation) {
+      json.explain = options_.explain && told_ < options_.most_explained;
+      if (options_.finder != nullptr && told_ < options_.most_helped) {
+        help = options_.finder->For(outcome);
+        json.help = &help;
+      }
+      ++told_;
     }
     return ToJson(outcome, json);
   }
 
  private:
+  const Plan& plan_;
   const PlanJsonOptions& options_;
-  std::size_t tried_ = 0;
+  std::size_t told_ = 0;  // of what was refused
 };
+
+template <typename Outcome>
+void AddBefore(const Outcome& outcome, const Comparison& comparison, DocumentNode& node) {
+  if (const auto before = comparison.Before(outcome)) {
+    node.members.push_back({"before", {}, String(NameOf(*before))});
+  }
+}
+
+// Nodes that were added, and who would have which of their devices.
+DocumentNode NewNodes(const Plan& plan, const Comparison& comparison) {
+  std::map<std::string, std::set<std::pair<std::string, std::string>>> pools;  // by node
+  for (const auto& [name, like] : comparison.new_nodes()) pools[name];
+  for (const api::Object& object : plan.objects) {
+    const auto* slice = object.As<api::ResourceSlice>();
+    if (slice == nullptr || !slice->spec.node_name) continue;
+    const auto node = pools.find(*slice->spec.node_name);
+    if (node != pools.end()) node->second.emplace(slice->spec.driver, slice->spec.pool.name);
+  }
+  std::map<std::string, std::vector<DocumentNode>> used;  // by node
+  for (const PodOutcome& pod : plan.pods) {
+    const auto node = pools.find(pod.node);
+    if (node == pools.end()) continue;
+    for (const ClaimUse& claim : pod.claims) {
+      for (const DeviceGrant& device : claim.devices) {
+        if (!node->second.contains({device.driver, device.pool})) continue;
+        used[pod.node].push_back(
+            Map({{"driver", String(device.driver)},
+                 {"device", String(device.device)},
+                 {"by", String(fmt::format("{}/{}", pod.namespace_, pod.name))}}));
+      }
+    }
+  }
+  std::vector<DocumentNode> nodes;
+  for (const auto& [name, like] : comparison.new_nodes()) {
+    nodes.push_back(Map(
+        {{"name", String(name)}, {"like", String(like)}, {"used", List(std::move(used[name]))}}));
+  }
+  return List(std::move(nodes));
+}
 
 }  // namespace
 
 DocumentNode ToJson(const Plan& plan, const PlanJsonOptions& options) {
   const auto victims = VictimsOf(plan);
-  PlanJsonOptions known = options;
-  if (known.objects == nullptr) known.objects = &plan.objects;
-  OutcomeWriter writer(known);
+  OutcomeWriter writer(plan, options);
   std::vector<DocumentNode> outcomes;
+  const auto write = [&](const auto& outcome) -> DocumentNode* {
+    if (options.comparison != nullptr && !options.comparison->IsNews(outcome)) return nullptr;
+    DocumentNode& node = outcomes.emplace_back(writer.Write(outcome));
+    if (options.comparison != nullptr) AddBefore(outcome, *options.comparison, node);
+    return &node;
+  };
   for (const PodOutcome& pod : plan.pods) {
-    DocumentNode& node = outcomes.emplace_back(writer.Write(pod));
+    DocumentNode* node = write(pod);
+    if (node == nullptr) continue;
     const auto found = victims.find(fmt::format("{}/{}", pod.namespace_, pod.name));
-    if (found != victims.end()) node.members.push_back({"victims", {}, Strings(found->second)});
+    if (found != victims.end()) node->members.push_back({"victims", {}, Strings(found->second)});
   }
-  for (const ClaimOutcome& claim : plan.claims) outcomes.push_back(writer.Write(claim));
+  for (const ClaimOutcome& claim : plan.claims) write(claim);
   std::vector<DocumentNode> missing;
   for (const MissingPods& entry : plan.missing) missing.push_back(ToJson(entry));
   std::vector<DocumentNode> skipped;
   for (const Skipped& entry : plan.skipped) {
     skipped.push_back(Map({{"kind", String(entry.kind)}, {"count", Number(entry.count)}}));
   }
-  return Map({{"assumptions", Strings(plan.notes)},
-              {"summary", SummaryOf(plan)},
-              {"outcomes", List(std::move(outcomes))},
-              {"podsNotCreated", List(std::move(missing))},
-              {"skipped", List(std::move(skipped))}});
+  std::vector<Entry> entries = {{"assumptions", Strings(plan.notes)},
+                                {"summary", SummaryOf(plan)},
+                                {"outcomes", List(std::move(outcomes))}};
+  if (options.comparison != nullptr) {
+    entries.push_back({"newNodes", NewNodes(plan, *options.comparison)});
+  }
+  entries.push_back({"podsNotCreated", List(std::move(missing))});
+  entries.push_back({"skipped", List(std::move(skipped))});
+  return Map(std::move(entries));
 }
 
-DocumentNode ExplainJson(const std::vector<const PodOutcome*>& pods,
-                         const std::vector<const ClaimOutcome*>& claims,
-                         const std::vector<const MissingPods*>& missing,
-                         const PlanJsonOptions& options) {
-  OutcomeWriter writer(options);
+DocumentNode ExplainJson(const Plan& plan, const Asked& asked, const PlanJsonOptions& options) {
+  const std::vector<Cause> causes = CausesOf(asked.pods, asked.claims, asked.missing);
+  OutcomeWriter writer(plan, options);
   std::vector<DocumentNode> outcomes;
-  for (const PodOutcome* pod : pods) outcomes.push_back(writer.Write(*pod));
-  for (const ClaimOutcome* claim : claims) outcomes.push_back(writer.Write(*claim));
+  if (options.one_of_each_cause) {
+    for (const Cause& cause : causes) {
+      if (outcomes.size() == options.most_explained) break;
+      if (!cause.pods.empty()) {
+        outcomes.push_back(writer.Write(*cause.pods.front()));
+      } else if (!cause.claims.empty()) {
+        outcomes.push_back(writer.Write(*cause.claims.front()));
+      }
+    }
+  } else {
+    for (const PodOutcome* pod : asked.pods) outcomes.push_back(writer.Write(*pod));
+    for (const ClaimOutcome* claim : asked.claims) outcomes.push_back(writer.Write(*claim));
+  }
   std::vector<DocumentNode> not_created;
-  for (const MissingPods* entry : missing) not_created.push_back(ToJson(*entry));
-  std::vector<Entry> entries = {{"causes", ToJson(CausesOf(pods, claims, missing))},
+  for (const MissingPods* entry : asked.missing) not_created.push_back(ToJson(*entry));
+  std::vector<Entry> entries = {{"causes", ToJson(causes)},
                                 {"outcomes", List(std::move(outcomes))}};
   if (!not_created.empty()) entries.push_back({"podsNotCreated", List(std::move(not_created))});
   return Map(std::move(entries));

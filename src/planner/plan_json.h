@@ -4,11 +4,14 @@
 // endpoints answer. docs/plan.md describes the fields; names stay, fields may be added.
 #pragma once
 
+#include <limits>
 #include <string_view>
 #include <vector>
 
 #include "api/document.h"
 #include "planner/answer.h"
+#include "planner/asked.h"
+#include "planner/comparison.h"
 #include "planner/cures.h"
 #include "planner/plan.h"
 
@@ -33,17 +36,19 @@ api::DocumentNode ToJson(const std::vector<Cause>& causes);
 
 // Whose outcomes are told, and what is known of them.
 struct PlanJsonOptions {
-  bool explain = false;
+  bool explain = false;          // the first `most_explained` of what was refused
   CureFinder* finder = nullptr;  // null: no cures
   std::size_t most_helped = 32;  // each takes some dozens of attempts to schedule it
-  const std::vector<api::Object>* objects = nullptr;  // of the plan
+  std::size_t most_explained = std::numeric_limits<std::size_t>::max();
+  // Of plans, not null: only what is news is told, with how it was before ("before"), and what of
+  // nodes that were added is in use ("newNodes").
+  const Comparison* comparison = nullptr;
+  // Of explanations: the first of each cause, which has waited longest, stands for the others.
+  bool one_of_each_cause = false;
 };
 // {"assumptions":[],"summary":{},"outcomes":[],"podsNotCreated":[],"skipped":[]}
 api::DocumentNode ToJson(const Plan& plan, const PlanJsonOptions& options);
-// {"causes":[],"outcomes":[],"podsNotCreated":[]}: of these, all with their explanations.
-api::DocumentNode ExplainJson(const std::vector<const PodOutcome*>& pods,
-                              const std::vector<const ClaimOutcome*>& claims,
-                              const std::vector<const MissingPods*>& missing,
-                              const PlanJsonOptions& options);
+// {"causes":[],"outcomes":[],"podsNotCreated":[]}: of what is asked about.
+api::DocumentNode ExplainJson(const Plan& plan, const Asked& asked, const PlanJsonOptions& options);
 
 }  // namespace dray::planner

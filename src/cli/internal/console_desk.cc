@@ -4,9 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "cli/internal/console_plan.h"
+#include "cli/internal/console_manifests.h"
 #include "cli/internal/console_scenarios.h"
 #include "cli/internal/server_objects.h"
+#include "console/planning.h"
 
 namespace dray::cli::internal {
 namespace {
@@ -18,12 +19,12 @@ class ConsoleDesk final : public console::Desk {
 
   std::span<const api::KindInfo* const> Kinds() const override { return kinds_; }
   console::Answer Plan(const console::PlanRequest& request, console::Scene scene) override {
-    return PlanScene(request, std::move(scene), options_.gates);
+    return console::PlanScene(request, std::move(scene), options_.gates, ReadConsoleManifests);
   }
   console::Answer Explain(const console::ExplainRequest& request, console::Scene scene) override {
-    return ExplainScene(request, std::move(scene), options_.gates);
+    return console::ExplainScene(request, std::move(scene), options_.gates);
   }
-  console::Answer Scalable(console::Scene scene) override { return ScalableIn(scene); }
+  console::Answer Scalable(console::Scene scene) override { return console::ScalableIn(scene); }
   console::Answer Scenarios() override { return ListScenarios(options_.scenarios); }
   console::Answer Simulate(const console::SimulationRequest& request,
                            const std::function<void(const Started&)>& started,

@@ -18,7 +18,6 @@
 #include "cli/source_files.h"
 #include "fleet/json.h"
 #include "fmt/format.h"
-#include "rest/api_error.h"
 #include "simulator/cluster_builder.h"
 #include "simulator/simulation.h"
 #include "simulator/trace.h"
@@ -27,6 +26,7 @@ namespace dray::cli::internal {
 namespace {
 
 using console::Answer;
+using console::Refusal;
 
 constexpr std::size_t kMostScenarioBytes = 4u << 20;
 constexpr std::size_t kMostScenarios = 500;
@@ -78,14 +78,6 @@ simulator::Duration ThreadTime() {
 }
 
 }  // namespace
-
-Answer Refusal(int code, std::string_view reason, std::string_view message) {
-  rest::ApiError error;
-  error.code = code;
-  error.reason = reason;
-  error.message = message;
-  return {.code = code, .json = error.ToJson()};
-}
 
 Answer ListScenarios(const std::string& folder) {
   fleet::JsonOut out;

@@ -19,7 +19,4 @@ console::Answer RunScenario(const std::string& folder, const console::Simulation
                             const std::function<void(const console::SimulationProgress&)>& progress,
                             const std::function<bool()>& cancelled);
 
-// A Kubernetes Status as an answer.
-console::Answer Refusal(int code, std::string_view reason, std::string_view message);
-
 }  // namespace dray::cli::internal

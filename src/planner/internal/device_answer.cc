@@ -165,12 +165,30 @@ Most MostOfClass(const scheduler::PodExplanation& why, const std::string& claim,
   return most;
 }
 
-// Every group of nodes was looked at for its devices: what is true of all of them can be said.
-bool AllAboutDevices(const scheduler::PodExplanation& why) {
-  return std::ranges::all_of(why.groups, [](const scheduler::NodeGroup& group) {
-    return std::ranges::any_of(
-        group.reasons, [](const scheduler::Reason& reason) { return reason.devices != nullptr; });
-  });
+const RequestReport* FindRequest(const Explanation& devices, const std::string& claim,
+                                 const std::string& request) {
+  const auto of = std::ranges::find(devices.claims, claim, &ClaimReport::name);
+  if (of == devices.claims.end()) return nullptr;
+  const auto found = std::ranges::find(of->requests, request, &RequestReport::name);
+  return found == of->requests.end() ? nullptr : &*found;
+}
+
+// No node has as many devices of the class as the request asks for, whoever has them: every group of
+// nodes was looked at for its devices, and says so.
+bool ExceedsEveryNode(const scheduler::PodExplanation& why, const std::string& claim,
+                      const std::string& request) {
+  const auto exceeds = [&](const scheduler::Reason& reason) {
+    if (reason.devices == nullptr) return false;
+    const RequestReport* report = FindRequest(*reason.devices, claim, request);
+    // Of alternatives each could do.
+    if (report == nullptr || report->prioritized || report->alternatives.size() != 1) return false;
+    const AlternativeReport& only = report->alternatives.front();
+    return only.error.empty() && !only.all && only.of_class < only.needed;
+  };
+  return !why.groups.empty() &&
+         std::ranges::all_of(why.groups, [&](const scheduler::NodeGroup& group) {
+           return std::ranges::any_of(group.reasons, exceeds);
+         });
 }
 
 // How far a device is from being usable: 0, others have what it needs; 1, it is tainted; 2, it is not
@@ -279,23 +297,20 @@ Answer OneRequest(const scheduler::PodExplanation& why, const Explanation& devic
         fmt::format("no device of class {} matches", device_class)};
   }
   const Most most = MostOfClass(why, claim.name, request.name);
-  if (AllAboutDevices(why)) {
+  if (ExceedsEveryNode(why, claim.name, request.name)) {
     if (most.devices == 0) {
       return {fmt::format("no node has devices of class {}, which {} needs", device_class, shown),
               "no_devices_of_class/" + device_class,
               fmt::format("no node has devices of class {}", device_class)};
     }
-    if (most.devices < report.needed && !report.all) {
-      const std::string largest =
-          why.nodes == 1
-              ? fmt::format("the only node, {}, has {}", most.node, most.devices)
-              : fmt::format("no node has more than {} (node {})", most.devices, most.node);
-      return {fmt::format("{} needs {} of class {} on one node, and {}", shown,
-                          Devices(report.needed), device_class, largest),
-              "count_exceeds_node/" + device_class,
-              fmt::format("more devices of class {} are needed on one node than any node has",
-                          device_class)};
-    }
+    const std::string largest =
+        why.nodes == 1 ? fmt::format("the only node, {}, has {}", most.node, most.devices)
+                       : fmt::format("no node has more than {} (node {})", most.devices, most.node);
+    return {fmt::format("{} needs {} of class {} on one node, and {}", shown,
+                        Devices(report.needed), device_class, largest),
+            "count_exceeds_node/" + device_class,
+            fmt::format("more devices of class {} are needed on one node than any node has",
+                        device_class)};
   }
   if (report.usable < report.needed) return Short(report, shown, where);
   return {fmt::format("{} cannot serve it: {}", where, devices.summary),
@@ -334,6 +349,14 @@ Answer DeviceAnswer(const scheduler::PodExplanation& why, const Explanation& dev
   if (devices.kind == Kind::kBudget) {
     return {fmt::format("on {} {}", where, devices.summary), "search_budget",
             "the search for devices was given up before it ended"};
+  }
+  // What no node has, whoever leaves, comes before what else is in the way.
+  for (const ClaimReport& claim : devices.claims) {
+    for (const RequestReport& request : claim.requests) {
+      if (ExceedsEveryNode(why, claim.name, request.name)) {
+        return OneRequest(why, devices, claim, request, where);
+      }
+    }
   }
   const allocator::ConstraintReport* constraint = nullptr;
   std::vector<std::pair<const ClaimReport*, const RequestReport*>> requests;

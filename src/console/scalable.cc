@@ -11,14 +11,12 @@
 #include "api/resource_slice.h"
 #include "api/stateful_set.h"
 #include "api/workloads.h"
-#include "cli/internal/console_plan.h"
+#include "console/planning.h"
 #include "fleet/json.h"
 #include "fmt/format.h"
 
-namespace dray::cli::internal {
+namespace dray::console {
 
-using console::Answer;
-using console::Scene;
 using fleet::JsonOut;
 
 Answer ScalableIn(const Scene& scene) {
@@ -72,4 +70,4 @@ Answer ScalableIn(const Scene& scene) {
   return {.json = out.Take()};
 }
 
-}  // namespace dray::cli::internal
+}  // namespace dray::console
