@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "api/workloads.h"
 #include "cli/cli_test_support.h"
+#include "cli/internal/scheduler_flags.h"
 #include "plane/plane_for_test.h"
 
 namespace dray::cli {
@@ -206,6 +208,41 @@ TEST(Server, TokensThatOthersCanGetAtAreRefused) {
   EXPECT_EQ(read.code, kExitUsage);
   EXPECT_THAT(read.err, Not(HasSubstr("holds secrets")));
   std::filesystem::remove_all(folder);
+}
+
+// As `dray scheduler` and plans do.
+TEST(Server, UpReadsAConfigurationOfTheScheduler) {
+  TempFolder folder;
+  const auto profile = [&](const std::string& args) {
+    return folder.Write("config.yaml", R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: packing
+  pluginConfig: [{name: DynamicResources, args: {policy: )" +
+                                           args + "}}]\n");
+  };
+  const std::string faulty = profile("worst-fit");
+  Outcome outcome = RunLine({"up", "--config", faulty});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_EQ(outcome.err, "error: --config " + faulty +
+                             ": profiles[1].pluginConfig[0].args.policy: \"worst-fit\": must be "
+                             "first-fit or best-fit or fragmentation\n");
+  outcome = RunLine({"up", "--policy", "worst-fit"});
+  EXPECT_EQ(outcome.code, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("worst-fit not in {first-fit,best-fit,fragmentation}"));
+  // What the server gets.
+  std::istringstream in;
+  std::ostringstream out;
+  std::ostringstream err;
+  const base::ManualClock clock;
+  const Environment env{.clock = clock};
+  Io io{.in = in, .out = out, .err = err, .env = env};
+  const auto config = internal::ReadSchedulerConfig(io, profile("best-fit"), "fragmentation");
+  ASSERT_TRUE(config) << err.str();
+  ASSERT_EQ(config->profiles.size(), 2u);
+  EXPECT_EQ(config->profiles[0].policy, allocator::Policy::kFragmentation);
+  EXPECT_EQ(config->profiles[1].policy, allocator::Policy::kBestFit) << "profiles go first";
 }
 
 TEST(Server, AnUnknownPartOfUpIsRefused) {

@@ -19,6 +19,7 @@
 #include "cli/internal/log_flags.h"
 #include "cli/internal/node_child.h"
 #include "cli/internal/options.h"
+#include "cli/internal/scheduler_flags.h"
 #include "cli/internal/serve_flags.h"
 #include "cli/internal/signals.h"
 #include "cli/run.h"
@@ -41,6 +42,7 @@ Examples:
   dray up --nodes 10                       ten nodes with four devices each
   dray up --simulated-nodes cluster.yaml   the cluster of a scenario (docs/simulate.md)
   dray up --with-node                      and this machine as a node that runs containers
+  dray up --nodes 10 --policy fragmentation   room for those who come later (docs/packing.md)
   dray up --without scheduler              leave scheduling to 'dray scheduler'
   dray up --store etcd://127.0.0.1:2379    objects in etcd, which nobody else uses meanwhile
   dray up --audit-log-path audit.log -v 2  audit who changes what; a more verbose log
@@ -81,6 +83,9 @@ class UpCommand final : public Command {
     app.add_option("--scenarios", scenarios_,
                    "Folder with scenarios that the page at /console can simulate")
         ->type_name("DIR");
+    AddConfig(app, config_);
+    AddPolicy(app, policy_,
+              "Which nodes and devices the scheduler prefers; first-fit if not given");
     AddGates(app, serve_.gates);
     AddLogFlags(app, log_);
     AddThreshold(app, kSlowDecision, slow_decision_,
@@ -106,6 +111,9 @@ class UpCommand final : public Command {
       if (part == "controllers") options.controllers = false;
       if (part == "nodes") options.nodes = false;
     }
+    auto config = ReadSchedulerConfig(io, config_, policy_);
+    if (!config) return kExitUsage;
+    options.config = *std::move(config);
     if (!ReadObjects(io, options)) return kExitUsage;
     const auto slow_decision = ReadThreshold(io, kSlowDecision, slow_decision_);
     const auto stuck_loop = ReadThreshold(io, kStuckLoop, stuck_loop_);
@@ -213,6 +221,8 @@ class UpCommand final : public Command {
   std::string node_runtime_ = "runc";
   std::vector<std::string> without_;
   std::string scenarios_;
+  std::string config_;
+  std::string policy_;
   LogFlags log_;
   std::string slow_decision_ = "100ms";
   std::string stuck_loop_ = "30s";

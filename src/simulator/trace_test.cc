@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Traces: tables are read, pods come in the order that is wanted, and the real scheduler places
-// them. The last tests take the openb lists from ../shared/traces, where they are.
+// them.
 #include "simulator/trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <functional>
-#include <iostream>
-#include <optional>
-#include <random>
-#include <sstream>
 #include <string>
 
 #include "fmt/format.h"
 #include "simulator/internal/trace_bound.h"
+#include "simulator/trace_for_test.h"
 #include "testing/status_matchers.h"
 
 namespace dray::simulator {
@@ -28,24 +23,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::StatusIs;
-
-Trace Columns() {
-  return {.node_file = "nodes.csv",
-          .node_columns = {.name = "sn",
-                           .cpu = "cpu_milli",
-                           .memory = "memory_mib",
-                           .devices = "gpu",
-                           .model = "model"},
-          .pod_file = "pods.csv",
-          .pod_columns = {.name = "name",
-                          .cpu = "cpu_milli",
-                          .memory = "memory_mib",
-                          .devices = "num_gpu",
-                          .share = "gpu_milli",
-                          .model = "gpu_spec",
-                          .arrival = "creation_time",
-                          .departure = "deletion_time"}};
-}
 
 constexpr std::string_view kNodes =
     "sn,cpu_milli,memory_mib,gpu,model\n"
@@ -269,49 +246,12 @@ TEST(TraceRun, ModelsMayHaveAnyName) {
   EXPECT_EQ(result->refused, 0);
 }
 
-// A list that nobody has seen: shares, whole devices and several, two models, cpu that runs out.
-struct Generated {
-  std::vector<TraceNode> nodes;
-  std::vector<TracePod> pods;
-};
-Generated Generate(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const auto below = [&](std::uint64_t limit) {
-    return static_cast<std::int64_t>(random() % limit);
-  };
-  Generated made;
-  std::int64_t devices = 0;
-  for (int n = 0; n < 40; ++n) {
-    const bool large = n % 4 == 0;
-    made.nodes.push_back({.name = fmt::format("node-{:02}", n),
-                          .milli_cpu = large ? 96'000 : 32'000,
-                          .memory_mib = large ? 786'432 : 262'144,
-                          .devices = large ? 8 : 4,
-                          .model = large ? "large" : "small"});
-    devices += made.nodes.back().devices;
-  }
-  std::vector<TracePod> shapes;
-  while (shapes.size() < 30) {
-    TracePod& pod = shapes.emplace_back();
-    pod = {.name = "p", .milli_cpu = 1000 * (1 + below(12)), .memory_mib = 4096 * (1 + below(8))};
-    const std::int64_t what = below(20);
-    pod.devices = what < 2 ? 0 : what < 17 ? 1 : what < 19 ? 2 : 4;
-    pod.share = what < 2 ? 0 : what < 10 ? static_cast<std::int32_t>(50 * (2 + below(16))) : 1000;
-    if (pod.devices > 1) pod.share = 1000;
-    if (below(10) == 0) pod.models = {"large"};
-  }
-  for (std::int64_t asked = 0; asked < 1300 * devices; asked += made.pods.back().milli()) {
-    made.pods.push_back(shapes[static_cast<std::size_t>(below(shapes.size()))]);
-  }
-  return made;
-}
-
-// What nodes are called changes who wins a tie, by chance, and nothing else.
-TEST(TraceRun, NamesOfNodesDecideNothing) {
+// What nodes are called, and where they stand in their file, changes who wins a tie, by chance, and
+// nothing else.
+TEST(TraceRun, NamesOfNodesAndTheirOrderDecideNothing) {
   const Generated made = Generate(7);
-  const auto allocated = [&](allocator::Policy policy,
+  const auto allocated = [&](allocator::Policy policy, std::vector<TraceNode> nodes,
                              const std::function<std::string(std::size_t)>& rename) {
-    std::vector<TraceNode> nodes = made.nodes;
     for (std::size_t n = 0; n < nodes.size(); ++n) nodes[n].name = rename(n);
     TraceOptions options;
     options.policy = policy;
@@ -323,12 +263,17 @@ TEST(TraceRun, NamesOfNodesDecideNothing) {
   const auto forwards = [](std::size_t n) { return fmt::format("n{:03}", n); };
   const auto backwards = [](std::size_t n) { return fmt::format("n{:03}", 999 - n); };
   const auto mixed = [](std::size_t n) { return fmt::format("n{:03}", n * 367 % 1000); };
+  std::vector<TraceNode> reversed(made.nodes.rbegin(), made.nodes.rend());
+  std::vector<TraceNode> by_model = made.nodes;
+  std::ranges::stable_sort(by_model, {}, &TraceNode::model);
   constexpr auto kPolicy = allocator::Policy::kFragmentation;
-  const std::vector<double> by_name = {allocated(kPolicy, forwards), allocated(kPolicy, backwards),
-                                       allocated(kPolicy, mixed)};
-  const auto [least, most] = std::ranges::minmax(by_name);
+  const std::vector<double> found = {
+      allocated(kPolicy, made.nodes, forwards), allocated(kPolicy, made.nodes, backwards),
+      allocated(kPolicy, made.nodes, mixed), allocated(kPolicy, reversed, forwards),
+      allocated(kPolicy, by_model, forwards)};
+  const auto [least, most] = std::ranges::minmax(found);
   EXPECT_LT(most - least, 0.03);
-  EXPECT_GT(least, allocated(allocator::Policy::kFirstFit, forwards));
+  EXPECT_GT(least, allocated(allocator::Policy::kFirstFit, made.nodes, forwards));
 }
 
 // Memory per shape holds when shapes alternate: how much is asked for does not decide how much is
@@ -365,75 +310,6 @@ TEST_P(TimesFrom, PodsThatLeaveGiveTheirDevicesBack) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Zero, TimesFrom, ::testing::Values(0, 1'700'000'000));
-
-// The goals of the openb lists, through the real scheduler: above the best published policy.
-struct Goal {
-  std::string list;
-  double published_at_100;  // FGD, in percent
-  double published_at_130;
-  bool always = false;  // the others with DRAY_INSTANCES, which says how many seeds
-  friend void PrintTo(const Goal& goal, std::ostream* os) { *os << goal.list; }
-};
-class OpenbTest : public ::testing::TestWithParam<Goal> {};
-
-std::optional<std::string> Shared(const std::string& file) {
-  const char* const shared = std::getenv("DRAY_SHARED");
-  std::ifstream in(
-      (shared != nullptr ? std::string(shared) : "../shared") + "/traces/openb/" + file,
-      std::ios::binary);
-  if (!in) return std::nullopt;
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-TEST_P(OpenbTest, IsAllocatedBetterThanByTheBestPublishedPolicy) {
-  const char* const wanted = std::getenv("DRAY_INSTANCES");
-  if (!GetParam().always && wanted == nullptr) GTEST_SKIP() << "takes long: set DRAY_INSTANCES";
-  const auto node_text = Shared("nodes.csv");
-  const auto pod_text = Shared("pods-" + GetParam().list + ".csv");
-  if (!node_text || !pod_text) GTEST_SKIP() << "there is no ../shared/traces/openb";
-  Trace trace = Columns();
-  if (GetParam().list.starts_with("multigpu")) trace.pod_columns.model.clear();
-  const auto nodes = *ReadTraceNodes(trace, *node_text);
-  const auto pods = *ReadTracePods(trace, *pod_text);
-  const std::uint64_t seeds = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 1;
-  double at_100 = 0;
-  double at_end = 0;
-  double bound = 0;
-  for (std::uint64_t seed = 42; seed < 42 + seeds; ++seed) {
-    const auto result = RunTrace(trace, nodes, Arrivals(trace, nodes, pods, seed),
-                                 {.seed = seed, .policy = allocator::Policy::kFragmentation});
-    ASSERT_THAT(result, IsOk());
-    at_100 += 100 * result->At(1)->allocated / static_cast<double>(seeds);
-    at_end += 100 * result->rows.back().allocated / static_cast<double>(seeds);
-    bound += 100 * *result->At(1)->bound / static_cast<double>(seeds);
-    EXPECT_LT(result->At(1)->allocated, *result->At(1)->bound);
-    EXPECT_LT(result->rows.back().allocated, *result->rows.back().bound);
-  }
-  std::cout << fmt::format("{}: {:.2f} / {:.2f}, at most {:.2f} at 100 %\n", GetParam().list,
-                           at_100, at_end, bound);
-  EXPECT_GT(at_100, GetParam().published_at_100);
-  EXPECT_GT(at_end, GetParam().published_at_130);
-}
-
-INSTANTIATE_TEST_SUITE_P(Lists, OpenbTest,
-                         ::testing::ValuesIn(std::vector<Goal>{
-                             {"default", 95.23, 95.39, true},
-                             {"gpuspec33", 87.84, 94.55, true},
-                             {"multigpu50", 97.09, 97.18, true},
-                             {"cpu050", 95.00, 95.21},
-                             {"cpu100", 95.21, 95.35},
-                             {"cpu250", 93.20, 93.41},
-                             {"gpushare100", 86.64, 86.90},
-                             {"gpushare40", 93.96, 94.15},
-                             {"gpushare60", 91.25, 91.40},
-                             {"gpuspec10", 94.66, 94.95},
-                             {"gpuspec20", 94.66, 94.84},
-                             {"multigpu20", 95.53, 95.65},
-                             {"multigpu30", 96.36, 96.46},
-                         }),
-                         [](const auto& info) { return info.param.list; });
 
 }  // namespace
 }  // namespace dray::simulator

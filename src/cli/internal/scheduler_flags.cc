@@ -57,7 +57,8 @@ std::optional<scheduler::LoadedConfig> ReadWholeConfig(Io& io, const std::string
   return *std::move(loaded);
 }
 
-std::optional<scheduler::Config> ReadSchedulerConfig(Io& io, const std::string& file) {
+std::optional<scheduler::Config> ReadSchedulerConfig(Io& io, const std::string& file,
+                                                     const std::string& policy) {
   auto loaded = ReadWholeConfig(io, file);
   if (!loaded) return std::nullopt;
   const auto unused = [&](std::string_view field) {
@@ -68,6 +69,11 @@ std::optional<scheduler::Config> ReadSchedulerConfig(Io& io, const std::string& 
   };
   if (loaded->leader_election) unused("leaderElection");
   if (loaded->client_connection) unused("clientConnection");
+  if (const auto wanted = allocator::FindPolicy(policy)) {
+    for (scheduler::Profile& profile : loaded->config.profiles) {
+      profile = scheduler::WithPolicy(std::move(profile), *wanted);
+    }
+  }
   return std::move(loaded->config);
 }
 

@@ -24,8 +24,9 @@ CLI::Option* AddPolicy(CLI::App& app, std::string& name, const std::string& desc
 std::optional<std::string> ReadText(Io& io, const std::string& name);
 
 // What has no effect is told on standard error. Nothing when the file cannot be used, which has
-// been said. No file: the defaults.
-std::optional<scheduler::Config> ReadSchedulerConfig(Io& io, const std::string& file);
+// been said. No file: the defaults. `policy`: of the profiles that do not say; empty: nobody does.
+std::optional<scheduler::Config> ReadSchedulerConfig(Io& io, const std::string& file,
+                                                     const std::string& policy = {});
 // The same with what it says about the process that schedules.
 std::optional<scheduler::LoadedConfig> ReadWholeConfig(Io& io, const std::string& file);
 
