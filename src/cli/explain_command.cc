@@ -15,6 +15,7 @@
 #include "api/yaml_text.h"
 #include "base/edit_distance.h"
 #include "cli/internal/command.h"
+#include "cli/internal/explain_group.h"
 #include "cli/internal/plan_input.h"
 #include "cli/internal/plan_text.h"
 #include "cli/run.h"
@@ -40,6 +41,7 @@ Examples:
   dray explain pod/train -f manifests/
   dray explain claim/gpus -n team-a -f manifests/
   dray explain deployment inference -f manifests/ -o json
+  dray explain podgroup/train -f manifests/ --feature-gates GenericWorkload=true
   dray explain pod/train -n team-a               in the cluster of the current context
   kubectl get nodes,pods,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates \
     -A -o yaml | dray explain pod/train -f -
@@ -60,6 +62,9 @@ constexpr std::array kKindNames = {
     KindName{"resourceclaim", "ResourceClaim"},
     KindName{"resourceclaims", "ResourceClaim"},
     KindName{"resourceclaim.resource.k8s.io", "ResourceClaim"},
+    KindName{"podgroup", "PodGroup"},
+    KindName{"podgroups", "PodGroup"},
+    KindName{"podgroup.scheduling.k8s.io", "PodGroup"},
     KindName{"deployment", "Deployment"},
     KindName{"deployments", "Deployment"},
     KindName{"deployment.apps", "Deployment"},
@@ -96,13 +101,15 @@ struct Found {
   std::vector<const planner::PodOutcome*> pods;
   std::vector<const planner::ClaimOutcome*> claims;
   std::vector<const planner::MissingPods*> missing;
+  std::vector<ExplainedGroup> groups;
 
-  bool empty() const { return pods.empty() && claims.empty() && missing.empty(); }
+  bool empty() const { return pods.empty() && claims.empty() && missing.empty() && groups.empty(); }
   std::set<std::string> Namespaces() const {
     std::set<std::string> spaces;
     for (const auto* pod : pods) spaces.insert(pod->namespace_);
     for (const auto* claim : claims) spaces.insert(claim->namespace_);
     for (const auto* entry : missing) spaces.insert(entry->namespace_);
+    for (const auto& group : groups) spaces.insert(group.namespace_);
     return spaces;
   }
 };
@@ -141,7 +148,8 @@ class ExplainCommand final : public Command {
       return outcome->state == planner::State::kRefused;
     };
     const bool bad = std::ranges::any_of(found.pods, refused) ||
-                     std::ranges::any_of(found.claims, refused) || !found.missing.empty();
+                     std::ranges::any_of(found.claims, refused) || !found.missing.empty() ||
+                     !std::ranges::all_of(found.groups, &ExplainedGroup::satisfied);
     return bad ? kExitFindings : kExitOk;
   }
 
@@ -229,8 +237,8 @@ class ExplainCommand final : public Command {
     const auto row = std::ranges::find(kKindNames, kind, &KindName::word);
     if (row == kKindNames.end()) {
       UsageError(io, fmt::format("cannot explain a \"{}\"", kind),
-                 "pods, claims and workloads (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, "
-                 "CronJob) "
+                 "pods, claims, groups of pods (PodGroup) and workloads (Deployment, ReplicaSet, "
+                 "StatefulSet, DaemonSet, Job, CronJob) "
                  "can be explained");
       return std::nullopt;
     }
@@ -256,6 +264,18 @@ class ExplainCommand final : public Command {
 
   Found Find(const planner::Plan& plan, const Target& target) const {
     Found found;
+    if (target.kind == "PodGroup") {
+      found.groups = GroupsNamed(plan, target.name);
+      std::erase_if(found.groups,
+                    [&](const ExplainedGroup& group) { return !Shown(group.namespace_); });
+      for (const planner::PodOutcome& pod : plan.pods) {
+        const bool member = std::ranges::any_of(found.groups, [&](const ExplainedGroup& group) {
+          return group.pods.contains(pod.namespace_ + "/" + pod.name);
+        });
+        if (member) found.pods.push_back(&pod);
+      }
+      return found;
+    }
     for (const planner::PodOutcome& pod : plan.pods) {
       if (Shown(pod.namespace_) && IsOf(pod, target)) found.pods.push_back(&pod);
     }
@@ -354,7 +374,15 @@ class ExplainCommand final : public Command {
       if (outcome.explanation) help = finder->For(outcome);
       print(ExplainText(outcome, help ? &*help : nullptr, style));
     };
-    for (const auto* pod : found.pods) explain(*pod);
+    for (const ExplainedGroup& group : found.groups) print(group.text);
+    // Of a group that waits the pods that are in its way are told of in full.
+    std::vector<const planner::PodOutcome*> wait;
+    for (const auto* pod : found.pods) {
+      const bool waits =
+          !found.groups.empty() && pod->explanation && pod->explanation->groups.empty();
+      waits ? wait.push_back(pod) : explain(*pod);
+    }
+    if (!wait.empty()) print(WaitingWithGroup(wait));
     for (const auto* claim : found.claims) explain(*claim);
     for (const auto* entry : found.missing) print(ExplainText(*entry, style));
   }
