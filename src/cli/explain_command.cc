@@ -15,6 +15,7 @@
 #include "api/yaml_text.h"
 #include "base/edit_distance.h"
 #include "cli/internal/command.h"
+#include "cli/internal/explain_group.h"
 #include "cli/internal/plan_input.h"
 #include "cli/internal/plan_text.h"
 #include "cli/run.h"
@@ -41,6 +42,7 @@ Examples:
   dray explain pod/train -f manifests/
   dray explain claim/gpus -n team-a -f manifests/
   dray explain deployment inference -f manifests/ -o json
+  dray explain podgroup/train -f manifests/ --feature-gates GenericWorkload=true
   dray explain pod/train -n team-a               in the cluster of the current context
   kubectl get nodes,pods,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates \
     -A -o yaml | dray explain pod/train -f -
@@ -61,6 +63,9 @@ constexpr std::array kKindNames = {
     KindName{"resourceclaim", "ResourceClaim"},
     KindName{"resourceclaims", "ResourceClaim"},
     KindName{"resourceclaim.resource.k8s.io", "ResourceClaim"},
+    KindName{"podgroup", "PodGroup"},
+    KindName{"podgroups", "PodGroup"},
+    KindName{"podgroup.scheduling.k8s.io", "PodGroup"},
     KindName{"deployment", "Deployment"},
     KindName{"deployments", "Deployment"},
     KindName{"deployment.apps", "Deployment"},
@@ -92,11 +97,20 @@ struct Target {
   std::string name;
 };
 
-std::set<std::string> NamespacesOf(const planner::Asked& asked) {
+// What a plan has of it.
+struct Found {
+  planner::Asked of_plan;
+  std::vector<ExplainedGroup> groups;
+
+  bool empty() const { return of_plan.empty() && groups.empty(); }
+};
+
+std::set<std::string> NamespacesOf(const Found& found) {
   std::set<std::string> spaces;
-  for (const auto* pod : asked.pods) spaces.insert(pod->namespace_);
-  for (const auto* claim : asked.claims) spaces.insert(claim->namespace_);
-  for (const auto* entry : asked.missing) spaces.insert(entry->namespace_);
+  for (const auto* pod : found.of_plan.pods) spaces.insert(pod->namespace_);
+  for (const auto* claim : found.of_plan.claims) spaces.insert(claim->namespace_);
+  for (const auto* entry : found.of_plan.missing) spaces.insert(entry->namespace_);
+  for (const auto& group : found.groups) spaces.insert(group.namespace_);
   return spaces;
 }
 
@@ -120,7 +134,7 @@ class ExplainCommand final : public Command {
     const auto made = MakePlan(flags_, io);
     if (!made) return kExitUsage;
     const planner::Plan& plan = made->plan;
-    const planner::Asked found = planner::About(plan, target->kind, target->name, Space());
+    const Found found = Find(plan, *target);
     if (found.empty()) return NotFound(io, plan, *target);
     if (const auto spaces = NamespacesOf(found); spaces.size() > 1 && !flags_.all_namespaces) {
       return UsageError(
@@ -133,8 +147,10 @@ class ExplainCommand final : public Command {
     const auto refused = [](const auto* outcome) {
       return outcome->state == planner::State::kRefused;
     };
-    const bool bad = std::ranges::any_of(found.pods, refused) ||
-                     std::ranges::any_of(found.claims, refused) || !found.missing.empty();
+    const planner::Asked& asked = found.of_plan;
+    const bool bad = std::ranges::any_of(asked.pods, refused) ||
+                     std::ranges::any_of(asked.claims, refused) || !asked.missing.empty() ||
+                     !std::ranges::all_of(found.groups, &ExplainedGroup::satisfied);
     return bad ? kExitFindings : kExitOk;
   }
 
@@ -153,7 +169,7 @@ class ExplainCommand final : public Command {
     }
     const planner::Asked found = planner::PendingIn(plan, {.namespace_ = Space()});
     if (output_ != "text") {
-      Print(io, *made, found);
+      Print(io, *made, {.of_plan = found, .groups = {}});
     } else if (found.empty()) {
       io.out << "Nothing is pending.\n";
     } else {
@@ -213,8 +229,8 @@ class ExplainCommand final : public Command {
     const auto row = std::ranges::find(kKindNames, kind, &KindName::word);
     if (row == kKindNames.end()) {
       UsageError(io, fmt::format("cannot explain a \"{}\"", kind),
-                 "pods, claims and workloads (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, "
-                 "CronJob) "
+                 "pods, claims, groups of pods (PodGroup) and workloads (Deployment, ReplicaSet, "
+                 "StatefulSet, DaemonSet, Job, CronJob) "
                  "can be explained");
       return std::nullopt;
     }
@@ -230,6 +246,24 @@ class ExplainCommand final : public Command {
     return flags_.all_namespaces ? std::string_view() : flags_.namespace_;
   }
   bool Shown(std::string_view namespace_) const { return Space().empty() || namespace_ == Space(); }
+
+  Found Find(const planner::Plan& plan, const Target& target) const {
+    Found found;
+    if (target.kind != "PodGroup") {
+      found.of_plan = planner::About(plan, target.kind, target.name, Space());
+      return found;
+    }
+    found.groups = GroupsNamed(plan, target.name);
+    std::erase_if(found.groups,
+                  [&](const ExplainedGroup& group) { return !Shown(group.namespace_); });
+    for (const planner::PodOutcome& pod : plan.pods) {
+      const bool member = std::ranges::any_of(found.groups, [&](const ExplainedGroup& group) {
+        return group.pods.contains(pod.namespace_ + "/" + pod.name);
+      });
+      if (member) found.of_plan.pods.push_back(&pod);
+    }
+    return found;
+  }
 
   int NotFound(Io& io, const planner::Plan& plan, const Target& target) const {
     if (!flags_.namespace_.empty() && !flags_.all_namespaces &&
@@ -285,7 +319,8 @@ class ExplainCommand final : public Command {
                                   words.size() > kListed ? ", ..." : ""));
   }
 
-  void Print(Io& io, const Planned& made, const planner::Asked& found) const {
+  void Print(Io& io, const Planned& made, const Found& all) const {
+    const planner::Asked& found = all.of_plan;
     std::optional<planner::CureFinder> finder;  // only if something was refused
     const auto refused = [](const auto* outcome) { return outcome->explanation.has_value(); };
     if (std::ranges::any_of(found.pods, refused) || std::ranges::any_of(found.claims, refused)) {
@@ -310,7 +345,15 @@ class ExplainCommand final : public Command {
       if (outcome.explanation) help = finder->For(outcome);
       print(ExplainText(outcome, help ? &*help : nullptr, style));
     };
-    for (const auto* pod : found.pods) explain(*pod);
+    for (const ExplainedGroup& group : all.groups) print(group.text);
+    // Of a group that waits the pods that are in its way are told of in full.
+    std::vector<const planner::PodOutcome*> wait;
+    for (const auto* pod : found.pods) {
+      const bool waits =
+          !all.groups.empty() && pod->explanation && pod->explanation->groups.empty();
+      waits ? wait.push_back(pod) : explain(*pod);
+    }
+    if (!wait.empty()) print(WaitingWithGroup(wait));
     for (const auto* claim : found.claims) explain(*claim);
     for (const auto* entry : found.missing) print(ExplainText(*entry, style));
   }

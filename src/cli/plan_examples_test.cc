@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/cli_test_support.h"
+#include "cli/example_flags_for_test.h"
 #include "fmt/format.h"
 #include "gtest/gtest.h"
 
@@ -42,7 +43,8 @@ TEST_P(PlanExampleTest, SaysWhatItsGoldenFileSays) {
   std::string text;
   for (const std::string format : {"table", "wide"}) {
     const Outcome outcome =
-        RunLine({"plan", "-R", "-f", folder.string(), "--explain", "-o", format});
+        RunLine(With({"plan", "-R", "-f", folder.string(), "--explain", "-o", format},
+                     ExampleFlags(GetParam(), /*plans=*/true)));
     text += fmt::format("$ dray plan -R -f {} --explain -o {}\n{}{}exit code {}\n\n", GetParam(),
                         format, outcome.out, outcome.err, outcome.code);
   }
@@ -51,9 +53,12 @@ TEST_P(PlanExampleTest, SaysWhatItsGoldenFileSays) {
 
 TEST_P(PlanExampleTest, APlanOfThePlanChangesNothing) {
   const fs::path folder = SourceFolder() / "examples" / GetParam();
-  const Outcome first = RunLine({"plan", "-R", "-f", folder.string(), "-o", "objects"});
+  const std::vector<std::string> flags = ExampleFlags(GetParam(), /*plans=*/true);
+  const Outcome first =
+      RunLine(With({"plan", "-R", "-f", folder.string(), "-o", "objects"}, flags));
   ASSERT_NE(first.code, kExitUsage) << first.err;
-  const Outcome second = RunLine({"plan", "-f", "-", "-o", "objects"}, {.in = first.out});
+  const Outcome second =
+      RunLine(With({"plan", "-f", "-", "-o", "objects"}, flags), {.in = first.out});
   EXPECT_EQ(second.out, first.out) << second.err;
   EXPECT_EQ(second.code, first.code);
 }

@@ -90,7 +90,8 @@ struct PodOutcome {
   // Since when it has been there, where that is known.
   std::optional<base::Time> created = {};
   std::string node;
-  // kPreempted: "pod default/high", or "pod default/high to give back device a/b/c"; empty: not known.
+  // kPreempted: "pod default/high", or "pod default/high to give back device a/b/c", or "podgroup default/train ..."; empty: not
+  // known.
   std::string preempted_for = {};
   std::vector<ClaimUse> claims;
   std::optional<scheduler::PodExplanation> explanation;  // kRefused

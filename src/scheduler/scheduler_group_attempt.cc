@@ -110,7 +110,7 @@ bool Scheduler::Impl::MayBeUndone(const Group& group) const {
 }
 
 std::string Scheduler::Impl::CheckMembers(const GroupTry& group) const {
-  const std::int32_t wanted = group.object->spec.priority.value_or(0);
+  const std::int32_t wanted = world.PriorityOf(*group.object);
   for (const QueuedPod& member : group.members) {
     const api::Pod& pod = *member.pod->pod;
     if (ProfileOf(pod) != group.profile) {

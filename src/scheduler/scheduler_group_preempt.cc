@@ -122,8 +122,6 @@ class Scheduler::Impl::GroupTrial final : public VictimTrial {
   void Limit(std::uint64_t steps) { limit_ = trial_.steps + steps; }
   std::uint64_t steps() const { return trial_.steps; }
   const std::optional<PluginStatus>& error() const { return trial_.error; }
-  // Why it does not fit, after a question.
-  const std::string& joint() const { return trial_.joint; }
 
  private:
   bool Place() {

@@ -14,6 +14,7 @@
 
 #include "api/disruption_budget.h"
 #include "api/event.h"
+#include "api/priority_class.h"
 #include "scheduler/group_cluster_for_test.h"
 #include "testing/status_matchers.h"
 
@@ -472,6 +473,60 @@ TEST_F(GroupPreemptTest, WhatAnyOfItsPodsWaitsForWakesTheGang) {
   Run();
   EXPECT_EQ(NodeOf("a"), "n2");
   EXPECT_EQ(NodeOf("b"), "n1");
+}
+
+// As in files, which no admission has seen: the number is the class's, for the group and its pods.
+TEST_F(GroupPreemptTest, APriorityIsThatOfTheClassWhereNobodyHasFilledItIn) {
+  api::PriorityClass important;
+  important.metadata.name = "important";
+  important.value = 100;
+  Create(std::move(important));
+  Create(MakeNode("n1", "1"));
+  Add({.name = "low", .node = "n1", .priority = 1});
+  api::PodGroup group;
+  group.metadata.namespace_ = "ns";
+  group.metadata.name = "g";
+  group.spec.priority_class_name = "important";
+  group.spec.scheduling_policy.gang.emplace().min_count = 1;
+  Create(std::move(group));
+  api::Pod pod = Member(MakePod({.name = "a"}));
+  pod.spec.priority.reset();
+  pod.spec.priority_class_name = "important";
+  Create(std::move(pod));
+  Run();
+  EXPECT_THAT(SentAway(), ElementsAre("low"));
+}
+
+class CountsAttempts final : public Observer {
+ public:
+  void OnAttempt(const AttemptReport& attempt) override {
+    ++(attempt.result == AttemptReport::Result::kScheduled ? scheduled : unschedulable);
+  }
+  void OnPhase(std::string_view, Phase, PluginStatus::Code, std::chrono::nanoseconds) override {}
+  void OnPlugin(std::string_view, Phase, PluginStatus::Code, std::chrono::nanoseconds) override {}
+  void OnRefusal(const PodExplanation&) override {}
+  void OnPreemption(std::size_t) override {}
+  void OnBindingConditions(std::string_view, std::string_view, std::string_view,
+                           std::chrono::nanoseconds) override {}
+  int scheduled = 0;
+  int unschedulable = 0;
+};
+
+TEST_F(GroupPreemptTest, EveryPodOfARefusedGroupIsAnAttempt) {
+  CountsAttempts counts;
+  SchedulerOptions options;
+  options.gates = gates_;
+  options.observer = &counts;
+  scheduler_ = std::make_unique<Scheduler>(*cluster_, clock_, ids_, std::move(options));
+  Create(MakeNode("n1", "2"));
+  AddImportantGroup(3, 0);
+  for (const char* pod : {"a", "b", "c"}) Add({.name = pod}, "g");
+  scheduler_->Run();
+  EXPECT_EQ(counts.unschedulable, 3);
+  Create(MakeNode("n2", "1"));
+  Run();
+  EXPECT_EQ(counts.scheduled, 3);
+  scheduler_ = nullptr;  // before who looks on
 }
 
 }  // namespace

@@ -166,6 +166,8 @@ class World final : public allocator::ClassLister {
   std::vector<std::shared_ptr<const PodInfo>> PlacedOfGroup(const api::Pod& pod) const;
   const api::ExtendedResourceIndex& extended_resources() const { return extended_resources_; }
   std::int32_t PriorityOf(const api::Pod& pod) const;
+  // The same of a group: in files nobody has filled in the number.
+  std::int32_t PriorityOf(const api::PodGroup& group) const;
   // Claims, volumes and classes of storage.
   const Volumes& volumes() const;
   // What may be disturbed of which pods, of one namespace, by name.

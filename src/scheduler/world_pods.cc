@@ -280,18 +280,25 @@ std::size_t World::pods_with_affinity() const { return impl_->with_affinity; }
 std::size_t World::pods_with_anti_affinity() const { return impl_->with_anti_affinity; }
 
 std::int32_t World::PriorityOf(const api::Pod& pod) const {
-  if (pod.spec.priority) return *pod.spec.priority;
-  const std::string& name = pod.spec.priority_class_name;
+  return pod.spec.priority ? *pod.spec.priority : impl_->PriorityOf(pod.spec.priority_class_name);
+}
+
+std::int32_t World::PriorityOf(const api::PodGroup& group) const {
+  return group.spec.priority ? *group.spec.priority
+                             : impl_->PriorityOf(group.spec.priority_class_name);
+}
+
+std::int32_t World::Impl::PriorityOf(const std::string& name) const {
   if (!name.empty()) {
-    const auto found = impl_->priorities.find(name);
-    if (found != impl_->priorities.end()) return found->second->value;
+    const auto found = priorities.find(name);
+    if (found != priorities.end()) return found->second->value;
     if (name == "system-node-critical") return kSystemNodeCritical;
     if (name == "system-cluster-critical") return kSystemClusterCritical;
     return 0;
   }
   // Of several defaults the lowest counts, as at admission.
   std::optional<std::int32_t> lowest;
-  for (const auto& [class_name, priority] : impl_->priorities) {
+  for (const auto& [class_name, priority] : priorities) {
     if (priority->global_default) {
       lowest = std::min(lowest.value_or(std::numeric_limits<std::int32_t>::max()), priority->value);
     }

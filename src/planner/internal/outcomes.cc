@@ -45,26 +45,33 @@ Complaints ComplaintsIn(const api::MemoryCluster& cluster) {
   return complaints;
 }
 
-// Who was sent away for whom, as the scheduler says it in events ("Preempted by pod UID on node N", with what
-// is given back): by uid, the other pod by its name.
+// Who was sent away for whom, as the scheduler says it in events ("Preempted by pod UID on node N", "Preempted by
+// podgroup UID on node cluster", with what is given back): by uid, the other one by its name.
 base::StringMap<std::string> PreemptionsIn(const api::MemoryCluster& cluster) {
-  constexpr std::string_view kBy = "Preempted by pod ";
+  constexpr std::string_view kBy = "Preempted by ";
   base::StringMap<std::string> names;
   base::StringMap<std::string> preemptions;
+  const auto name_all = [&](const api::KindInfo& kind) {
+    for (const api::Object& object : cluster.All(kind)) {
+      names.emplace(object.metadata().uid, KeyOf(object.metadata()));
+    }
+  };
   for (const api::Object& object : cluster.All(KindOf<api::Event>())) {
     const api::Event& event = *object.As<api::Event>();
-    const std::string_view text = event.message;
+    std::string_view text = event.message;
     if (event.reason != "Preempted" || !text.starts_with(kBy)) continue;
     if (names.empty()) {
-      for (const api::Object& pod : cluster.All(KindOf<api::Pod>())) {
-        names.emplace(pod.metadata().uid, KeyOf(pod.metadata()));
-      }
+      name_all(KindOf<api::Pod>());
+      name_all(KindOf<api::PodGroup>());
     }
-    const std::string_view uid = text.substr(kBy.size(), text.find(' ', kBy.size()) - kBy.size());
+    text.remove_prefix(kBy.size());
+    const std::string_view kind = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), kind.size() + 1));
+    const std::string_view uid = text.substr(0, text.find(' '));
     const auto found = names.find(uid);
     const std::size_t gives = text.find(" to give back ");
     preemptions[event.involved_object.uid] =
-        fmt::format("pod {}{}", found == names.end() ? std::string(uid) : found->second,
+        fmt::format("{} {}{}", kind, found == names.end() ? std::string(uid) : found->second,
                     gives == std::string_view::npos ? std::string_view() : text.substr(gives));
   }
   return preemptions;

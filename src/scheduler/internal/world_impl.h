@@ -89,6 +89,8 @@ struct World::Impl {
   void Discount(NodeEntry& node, const PodInfo& pod);
   void IndexPod(const api::Pod& pod, const std::string& key, bool add);
   void PriorityClassesChanged();
+  // Of a class by name; empty: the default.
+  std::int32_t PriorityOf(const std::string& name) const;
   // Of the pod's group, "namespace/name"; empty: it has none, or the gate is off.
   std::string GroupKeyOf(const api::Pod& pod) const;
 

@@ -79,7 +79,7 @@ std::vector<PossibleVictim> UnitsOf(std::vector<std::shared_ptr<const PodInfo>> 
       continue;
     }
     // The group's priority decides, and its pods have it, unless somebody else has bound them.
-    if (group->spec.priority.value_or(0) >= below) continue;
+    if (world.PriorityOf(*group) >= below) continue;
     PossibleVictim unit{.pod = pod, .of_group = true};
     if (group->spec.disruption_mode && group->spec.disruption_mode->all) {
       if (!seen.insert(group->metadata.namespace_ + "/" + group->metadata.name).second) continue;
