@@ -43,7 +43,9 @@ class System {
     stage_.planted = options.planted;
     stage_.history = profile_.history;
     stage_.tracing = options.trace;
+    stage_.groups = profile_.groups;
     town_.changes_devices = profile_.changes_devices;
+    town_.groups = profile_.groups;
     wire_.on_arrival = [this](const Sent& sent) { judge_.OnArrival(sent); };
     wire_.on_answer = [this](const Sent& sent, int status, const std::string& body) {
       judge_.OnAnswer(sent, status, body);
@@ -87,6 +89,7 @@ class System {
     stage_.faults = {};
     for (const auto& user : users_) user->Stop();
     Heal();
+    stage_.calm_since = stage_.kernel.now();
     stage_.kernel.Sleep(kCalm);
     if (server_ == nullptr) {
       stage_.Find("the server is away in the end");
