@@ -126,6 +126,7 @@ void Judge::OnChange(const std::string& key, const std::optional<api::Object>& b
   if (!hidden && (claim_before != nullptr || claim_after != nullptr)) {
     OnClaim(key, claim_before, claim_after);
   }
+  if (!hidden) OnPod(As<api::Pod>(before), As<api::Pod>(after));
   if (is_new && after) CheckQuota(*after);
   if (before && deleted) CheckRemoved(*before);
   if (const auto* lease = As<api::Lease>(after);
@@ -135,6 +136,27 @@ void Judge::OnChange(const std::string& key, const std::optional<api::Object>& b
       leaders_.push_back({stage_.kernel.now(), holder});
       stage_.Trace("leader", holder);
     }
+  }
+}
+
+// Long after the last change nobody is sent away any more: that would go on for ever.
+void Judge::OnPod(const api::Pod* before, const api::Pod* after) {
+  constexpr Nanos kLong = std::chrono::seconds(100);
+  if (before != nullptr &&
+      (after == nullptr || after->metadata.deletion_timestamp || Ended(*after))) {
+    if (const std::string group = GroupOf(*before); !group.empty()) lost_members_.insert(group);
+  }
+  if (after == nullptr || before == nullptr) return;
+  const auto preempted = [](const api::Pod& pod) {
+    return std::ranges::any_of(pod.status.conditions, [](const api::PodCondition& condition) {
+      return condition.reason == "PreemptionByScheduler";
+    });
+  };
+  if (!preempted(*after) || preempted(*before)) return;
+  stage_.Count("preempted");
+  if (stage_.calm_since && stage_.kernel.now() - *stage_.calm_since > kLong) {
+    stage_.Find(fmt::format("pod {} is sent away although nothing has happened for long",
+                            Shown(after->metadata)));
   }
 }
 

@@ -68,6 +68,10 @@ class Judge {
   void CheckQuota(const api::Object& added);
   void CheckRemoved(const api::Object& removed);
   std::int64_t CountedBy(const std::string& resource, const std::string& namespace_) const;
+  void OnPod(const api::Pod* before, const api::Pod* after);
+  // "namespace/name"; empty: it has none.
+  static std::string GroupOf(const api::Pod& pod);
+  void SettledGroups();
   void SettledPods(Server& server);
   void SettledClaims();
   void SettledOwners();
@@ -113,7 +117,8 @@ class Judge {
   std::map<std::string, Holders> devices_;
   std::map<std::string, std::string> shares_;
   std::vector<Leader> leaders_;
-  std::set<std::string> asked_away_;  // "pods/ns/name" that users have asked to delete
+  std::set<std::string> lost_members_;  // groups of which a pod has gone, or ended
+  std::set<std::string> asked_away_;    // "pods/ns/name" that users have asked to delete
 };
 
 }  // namespace dray::system

@@ -69,6 +69,11 @@ const std::vector<Profile>& Profiles() {
                    .changes_devices = true,
                    .history = kShortHistory,
                    .time = std::chrono::seconds(80)});
+    // Pods come in groups, and who is more important sends others away.
+    all.push_back({.name = "groups", .groups = true});
+    all.push_back({.name = "groups, crashes", .faults = crashes, .groups = true});
+    all.push_back(
+        {.name = "groups, remote wire", .faults = wire, .remote_schedulers = 2, .groups = true});
     return all;
   }();
   return profiles;

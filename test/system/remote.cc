@@ -106,6 +106,7 @@ void Remote::Start() {
   clock_ = std::make_unique<StandingClock>(*process_, stage_.planted.leads_while_waiting);
   plane::RemoteSchedulerOptions options;
   options.gates = Gates();
+  options.config = ConfigOf(stage_);
   options.config.parallelism = 1;
   options.lease.name = "kube-scheduler";  // the judge looks on
   options.identity = name_;

@@ -32,10 +32,16 @@ api::FeatureGates Gates() {
   for (const api::Gate gate :
        {kDRAAdminAccess, kDRAConsumableCapacity, kDRADeviceBindingConditions, kDRADeviceTaints,
         kDRADeviceTaintRules, kDRAExtendedResource, kDRAPartitionableDevices, kDRAPrioritizedList,
-        kDRAResourceClaimDeviceStatus}) {
+        kDRAResourceClaimDeviceStatus, kGenericWorkload, kDRAWorkloadResourceClaims}) {
     gates.Set(gate, true);
   }
   return gates;
+}
+
+scheduler::Config ConfigOf(const Stage& stage) {
+  scheduler::Config config;
+  for (scheduler::Profile& profile : config.profiles) profile.preemption.devices = stage.groups;
+  return config;
 }
 
 // A decider's way to the registry: others on other threads come in between its writes, and it ends
@@ -356,7 +362,8 @@ void Server::RunControllers() {
 void Server::RunScheduler() {
   Truth truth(*scheduler_way_, stage_, process_, Truth::Where::kHere);
   scheduler_ = std::make_unique<scheduler::Scheduler>(
-      truth, process_, ids_, scheduler::SchedulerOptions{.gates = Gates()});
+      truth, process_, ids_,
+      scheduler::SchedulerOptions{.config = ConfigOf(stage_), .gates = Gates()});
   std::unique_ptr<store::Watch> watch;
   while (!stopping_) {
     bool changed = watch == nullptr;

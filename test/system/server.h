@@ -25,6 +25,8 @@
 namespace dray::system {
 
 api::FeatureGates Gates();
+// How all schedulers of a run are set up.
+scheduler::Config ConfigOf(const Stage& stage);
 
 class Ids final : public scheduler::Ids {
  public:

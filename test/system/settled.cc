@@ -7,6 +7,7 @@
 
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pod_group.h"
 #include "api/workloads.h"
 #include "fmt/format.h"
 #include "scheduler/scheduler.h"
@@ -24,6 +25,7 @@ void Judge::Settled(Server& server) {
   SettledClaims();
   SettledQuotas();
   SettledPods(server);
+  SettledGroups();
   if (server.scheduler() != nullptr) SettledDoubts("the server", server.scheduler()->in_doubt());
 }
 
@@ -42,6 +44,7 @@ void Judge::SettledPods(Server& server) {
   soak::Onlooker onlooker(server.cluster());
   scheduler::SchedulerOptions options;
   options.gates = Gates();
+  options.config = ConfigOf(stage_);
   options.caches = false;
   scheduler::Scheduler fresh(onlooker, server.process(), onlooker, options);
   fresh.Sync();
@@ -87,6 +90,11 @@ void Judge::SettledPods(Server& server) {
     }
     // Who names a claim that is not there is not let in, and as in Kubernetes nobody says so.
     if (fresh.queue().Where(key) == scheduler::QueueName::kGated) continue;
+    // Whom room is made for gets it, or it is made for nobody.
+    if (!pod->status.nominated_node_name.empty()) {
+      stage_.Find(fmt::format("pod {} waits, and room is kept for it on {} for ever", key,
+                              pod->status.nominated_node_name));
+    }
     const auto condition = std::ranges::find(pod->status.conditions, api::kPodScheduledCondition,
                                              &api::PodCondition::type);
     if (condition == pod->status.conditions.end() || condition->message.empty()) {
@@ -101,6 +109,32 @@ void Judge::SettledPods(Server& server) {
       stage_.Find(fmt::format("pod {} waits and is told that it is scheduled", key));
     }
   }
+}
+
+// All of a gang, or as many as it asks for at once, or none: unless somebody has taken pods away since.
+void Judge::SettledGroups() {
+  for (const auto* group : All<api::PodGroup>()) {
+    const auto& gang = group->spec.scheduling_policy.gang;
+    if (!gang || group->metadata.deletion_timestamp) continue;
+    const std::string key = Shown(group->metadata);
+    std::int32_t running = 0;
+    std::int32_t waiting = 0;
+    for (const auto* pod : All<api::Pod>()) {
+      if (GroupOf(*pod) != key || Ended(*pod)) continue;
+      ++(pod->spec.node_name.empty() ? waiting : running);
+    }
+    if (running > 0) stage_.Count("gangs run in the end");
+    if (running == 0 && waiting > 0) stage_.Count("gangs wait in the end");
+    if (running == 0 || running >= gang->min_count || lost_members_.contains(key)) continue;
+    stage_.Find(fmt::format("of gang {} run {}, {} wait, and it needs {} at once", key, running,
+                            waiting, gang->min_count));
+  }
+}
+
+std::string Judge::GroupOf(const api::Pod& pod) {
+  const auto& group = pod.spec.scheduling_group;
+  return group ? fmt::format("{}/{}", pod.metadata.namespace_, group->pod_group_name.value_or(""))
+               : "";
 }
 
 void Judge::SettledClaims() {

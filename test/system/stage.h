@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,9 @@ struct Stage {
   Faults faults;
   Planted planted;
   std::size_t history = 100'000;  // changes that a store remembers
+  bool groups = false;            // pods come in groups, too, and are sent away for devices
+  // Since when nothing goes wrong and nobody wants anything else any more.
+  std::optional<Nanos> calm_since;
   bool tracing = false;
 
   // What is wrong, in the order of being found.

@@ -47,7 +47,9 @@ class System {
     stage_.planted = options.planted;
     stage_.history = profile_.history;
     stage_.tracing = options.trace;
+    stage_.groups = profile_.groups;
     town_.changes_devices = profile_.changes_devices;
+    town_.groups = profile_.groups;
     wire_.on_arrival = [this](const Sent& sent) { judge_.OnArrival(sent); };
     wire_.on_answer = [this](const Sent& sent, int status, const std::string& body) {
       judge_.OnAnswer(sent, status, body);
@@ -92,6 +94,7 @@ class System {
     for (const auto& user : users_) user->Stop();
     Heal();
     const Nanos healed = stage_.kernel.now();
+    stage_.calm_since = healed;
     stage_.kernel.Sleep(kCalm);
     while (stage_.kernel.now() - judge_.changed() < kBackOff &&
            stage_.kernel.now() - healed < kMostCalm) {

@@ -19,6 +19,7 @@ struct Profile {
   Faults faults;
   int remote_schedulers = 0;  // 0: the scheduler is in the server's process
   bool changes_devices = false;
+  bool groups = false;  // and who is important sends others away for devices
   // Changes that the store remembers: a watch that falls behind more than that begins with a list.
   std::size_t history = 100'000;
   Nanos time = std::chrono::seconds(40);

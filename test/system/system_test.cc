@@ -22,9 +22,9 @@ TEST(System, NothingIsLostGivenTwiceOrToldWrong) {
   for (const auto& [what, times] : counts) fmt::print("{:24} {}\n", what, times);
   if (n < 20) return;
   // A run in which nothing happens finds nothing.
-  for (const char* what :
-       {"allocated", "acknowledged", "server killed", "answer lost", "doubled", "late", "disk full",
-        "disk broken", "clock jumps", "made unreadable", "deleted when reserved"}) {
+  for (const char* what : {"allocated", "acknowledged", "server killed", "answer lost", "doubled",
+                           "late", "disk full", "disk broken", "clock jumps", "made unreadable",
+                           "deleted when reserved", "preempted", "gangs run in the end"}) {
     EXPECT_GT(counts[what], 0u) << what;
   }
   EXPECT_GT(counts["allocated"], n * 5);

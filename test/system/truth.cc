@@ -201,6 +201,12 @@ std::optional<scheduler::Outcome> Truth::ScheduleOne(scheduler::Scheduler& sched
   if (!outcome || outcome->kind != scheduler::Outcome::Kind::kUnschedulable) return outcome;
   // It had a node, and was not bound there: others were not asked.
   if (!outcome->node.empty()) return outcome;
+  // A pod of a group is tried with all of it, and told of that.
+  const auto pod = std::ranges::find_if(picture_, [&](const auto& entry) {
+    const auto* known = entry.second.template As<api::Pod>();
+    return known != nullptr && scheduler::KeyOf(*known) == outcome->pod;
+  });
+  if (pod != picture_.end() && pod->second.As<api::Pod>()->spec.scheduling_group) return outcome;
   // Who made room for the pod, or gave a claim back, has changed the answer.
   if (acts_ != acts || !Knows(scheduler)) return outcome;
   // Far away it is seldom that all is known.
@@ -235,6 +241,7 @@ void Truth::Check(const scheduler::Outcome& outcome) {
   Ids ids(random);
   scheduler::SchedulerOptions options;
   options.gates = Gates();
+  options.config = ConfigOf(stage_);
   options.caches = false;
   scheduler::Scheduler fresh(cluster, clock_, ids, options);
   fresh.Sync();

@@ -150,6 +150,13 @@ void User::SetUp() {
         i));
     for (const std::string& slice : NodeManifests(i, 1)) CreateForSure(slice);
   }
+  const std::pair<const char*, int> priorities[] = {{"low", 10}, {"high", 1000}};
+  for (const auto& [name, value] : priorities) {
+    if (!town_.groups) break;
+    CreateForSure(fmt::format(
+        R"({{"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{{"name":"{}"}},"value":{}}})",
+        name, value));
+  }
   for (const char* name : {"gpu", "memory", "part"}) {
     CreateForSure(fmt::format(
         R"({{"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{{"name":"{0}"}},"spec":{{"selectors":[{{"cel":{{"expression":"device.driver == '{0}.example.com'"}}}}]{1}}}}})",
@@ -196,6 +203,14 @@ void User::Act() {
       {"add job", 4,
        [](User& u) {
          if (u.town_.workloads) u.AddJob();
+       }},
+      {"add group", 6,
+       [](User& u) {
+         if (u.town_.groups) u.AddGroup();
+       }},
+      {"remove group", 2,
+       [](User& u) {
+         if (u.town_.groups) u.Remove("scheduling.k8s.io/v1beta1", "PodGroup");
        }},
       {"scale", 6,
        [](User& u) {
@@ -262,9 +277,39 @@ void User::AddPod() {
   const int runs_for = ends || ends_and_begins ? stage_.dice.Range(1, 15) : 3600;
   Create(fmt::format(
       R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"{}","annotations":{{"dray/runs-for":"{}s"}}}},"spec":{{"restartPolicy":"{}"{}{},"containers":[{{"name":"c","image":"i","resources":{{{}{}}}}}]}}}})",
-      name, space, runs_for, ends ? "Never" : "Always",
-      stage_.dice.Chance(0.1) ? R"(,"priorityClassName":"system-cluster-critical")" : "", claims,
-      resources, uses));
+      name, space, runs_for, ends ? "Never" : "Always", Priority(), claims, resources, uses));
+}
+
+std::string User::Priority() {
+  if (stage_.dice.Chance(0.1)) return R"(,"priorityClassName":"system-cluster-critical")";
+  if (!town_.groups || stage_.dice.Chance(0.5)) return "";
+  return fmt::format(R"(,"priorityClassName":"{}")", stage_.dice.Pick({"low", "high"}));
+}
+
+// A gang, mostly whole; sometimes one that goes together, or with a pod too few.
+void User::AddGroup() {
+  const std::string name = fmt::format("g{}-{}", number_, made_++);
+  const std::string space = Space();
+  const int pods = stage_.dice.Range(2, 4);
+  const int least = stage_.dice.Chance(0.7) ? pods : stage_.dice.Range(1, pods);
+  const std::string priority =
+      stage_.dice.Chance(0.3)
+          ? ""
+          : fmt::format(R"(,"priorityClassName":"{}")", stage_.dice.Pick({"low", "high"}));
+  const std::string what = kTemplates[stage_.dice.Range(0, 3)];
+  if (!Create(fmt::format(
+          R"({{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup","metadata":{{"name":"{}","namespace":"{}"}},"spec":{{"schedulingPolicy":{{"gang":{{"minCount":{}}}}}{}{}}}}})",
+          name, space, least, stage_.dice.Chance(0.3) ? R"(,"disruptionMode":{"all":{}})" : "",
+          priority))) {
+    return;
+  }
+  const int runs_for = stage_.dice.Chance(0.4) ? stage_.dice.Range(1, 15) : 3600;
+  for (int i = 0; i < pods && !stopping_; ++i) {
+    if (stage_.dice.Chance(0.05)) continue;
+    Create(fmt::format(
+        R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}-{1}","namespace":"{2}","annotations":{{"dray/runs-for":"{3}s"}}}},"spec":{{"schedulingGroup":{{"podGroupName":"{0}"}},"restartPolicy":"Never"{4},"resourceClaims":[{{"name":"c","resourceClaimTemplateName":"{5}"}}],"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"500m"}},"claims":[{{"name":"c"}}]}}}}]}}}})",
+        name, i, space, runs_for, priority, what));
+  }
 }
 
 void User::AddClaim() {

@@ -22,6 +22,7 @@ struct Town {
   bool quotas = true;
   bool workloads = true;
   bool namespaces = true;
+  bool groups = false;
 };
 
 // One user: acts, waits, acts again, until it is told to stop.
@@ -52,6 +53,9 @@ class User {
   void AddClaim();
   void AddDeployment();
   void AddJob();
+  void AddGroup();
+  // Of so many kinds; empty: the usual.
+  std::string Priority();
   void Scale();
   void Remove(const char* api_version, const char* kind);
   void ChangeQuota();
