@@ -395,7 +395,8 @@ TEST_F(CriTest, WhoAttachesIsLetGoWhenTheRuntimeEnds) {
                      {.done = [&](auto code) { ended.set_value(code); }});
   EXPECT_THAT(cri_->calls, Contains("Attach tty=true stdin=true"));
   runtime_.reset();
-  EXPECT_THAT(ended.get_future().get(), StatusIs(StatusCode::kCancelled, HasSubstr("nobody")));
+  EXPECT_THAT(ended.get_future().get(),
+              StatusIs(StatusCode::kCancelled, HasSubstr("client of the command has gone")));
 }
 
 TEST_F(CriTest, SecuritySettingsArePassedOn) {

@@ -107,7 +107,7 @@ TEST_F(RuncTest, SessionsWithInputTerminalAndSize) {
         runtime_->Exec({.container_id = *id, .command = {"sleep", "88"}}, heard.Events());
     std::this_thread::sleep_for(milliseconds(300));
     session.reset();
-    EXPECT_THAT(heard.End(), StatusIs(StatusCode::kCancelled, HasSubstr("listens")));
+    EXPECT_THAT(heard.End(), StatusIs(StatusCode::kCancelled, HasSubstr("has gone")));
     EXPECT_THAT(Exec(*id, {"ps"})->out, Not(HasSubstr("sleep 88")));
   }
 }

@@ -217,10 +217,10 @@ TEST_F(PolicyTest, WhatBindingsEvictionsAndDeletionsAskForIsSeen) {
             201);
   const auto refuse = [&](std::string_view name, std::string_view resources,
                           std::string_view expression) {
-    EXPECT_EQ(Policy(fmt::format("  validations:\n  - expression: \"{}\"\n", expression), name,
-                     resources)
-                  .status,
-              201);
+    EXPECT_EQ(
+        Policy(fmt::format("  validations:\n  - expression: \"{}\"\n", expression), name, resources)
+            .status,
+        201);
     EXPECT_EQ(Bind("[Deny]", name).status, 201);
   };
   refuse("bindings", "pods/binding",
@@ -238,8 +238,9 @@ TEST_F(PolicyTest, WhatBindingsEvictionsAndDeletionsAskForIsSeen) {
   EXPECT_EQ(bind(R"({"labels":{"k":"v"}})"), 422);
   EXPECT_EQ(bind(R"({"annotations":{"k":"v"}})"), 422);
   EXPECT_EQ(bind("{}"), 201);
-  EXPECT_EQ(world_.Post(pods + "/a/eviction", R"({"deleteOptions":{"gracePeriodSeconds":0}})").status,
-            422);
+  EXPECT_EQ(
+      world_.Post(pods + "/a/eviction", R"({"deleteOptions":{"gracePeriodSeconds":0}})").status,
+      422);
   EXPECT_EQ(world_
                 .Ask({.method = "DELETE",
                       .path = pods + "/a",

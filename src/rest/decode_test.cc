@@ -87,7 +87,7 @@ TEST(DecodeBody, WhatIsWrongBelowALongKeyIsToldInFewWords) {
                                    BodyFormat::kJson, kind, FieldValidation::kWarn);
   ASSERT_FALSE(mistaken.ok());
   EXPECT_LT(base::Message(mistaken.status()).size(), 1'000'000u);
-  EXPECT_THAT(std::string(base::Message(mistaken.status())), HasSubstr("more that is wrong"));
+  EXPECT_THAT(std::string(base::Message(mistaken.status())), HasSubstr("it has more faults"));
 }
 
 class BadBodyTest : public ::testing::TestWithParam<BadBody> {};

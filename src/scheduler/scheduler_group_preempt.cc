@@ -377,9 +377,8 @@ std::optional<Scheduler::Impl::GroupRoom> Scheduler::Impl::FindRoom(GroupTry& gr
 bool Scheduler::Impl::MayPreempt(const GroupTry& group) const {
   const std::int32_t priority = group.members.front().pod->priority;
   return profiles[group.profile].preempts &&
-         std::ranges::any_of(world.nodes(), [&](const NodeInfo* node) {
-           return node->lowest_priority < priority;
-         });
+         std::ranges::any_of(
+             world.nodes(), [&](const NodeInfo* node) { return node->lowest_priority < priority; });
 }
 
 void Scheduler::Impl::Preempt(GroupTry& group) {
