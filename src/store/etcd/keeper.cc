@@ -331,6 +331,10 @@ void Keeper::ExpireReaders() {
       over.push_back(std::move(reader));
       return true;
     });
+    // Whoever was told this is right to find that the store is away when it asks.
+    if (!closed_ && std::ranges::any_of(over, [](const Reader& r) { return r.revision == 0; })) {
+      Note(base::MakeStatus(StatusCode::kDeadlineExceeded, "it does not say what is current"));
+    }
     for (const Reader& reader : over) {
       reader.done(base::MakeStatus(
           StatusCode::kDeadlineExceeded,
