@@ -43,8 +43,9 @@ enum class State : std::uint8_t {
 struct Ledger::Record {
   Holder holder{};
   State state = State::kStored;
-  std::uint64_t ticket = 0;          // unless stored
+  std::uint64_t ticket = 0;          // of the reservation that it began with
   std::uint64_t stored_version = 0;  // when committed, if known
+  std::uint64_t seen_version = 0;    // when stored, if known
   bool suspended = false;
   Holding holding;
 };
@@ -114,7 +115,11 @@ Change Ledger::Put(const api::ResourceClaim& claim) {
     return Tell(internal::Replace(current_.pools_, added.holder, {}, added.holding));
   }
   Record& record = *found->second;
+  const std::uint64_t version = VersionOf(claim.metadata.resource_version);
+  // How it was before what is known to be stored: allocated once, given back, and allocated anew.
+  if (record.state == State::kCommitted && version < record.stored_version) return {};
   record.state = State::kStored;
+  record.seen_version = version;
   // The usual case: what was reserved has been stored, or something else of the claim has changed.
   if (record.holding == holding) return {};
   const Holding before = std::exchange(record.holding, std::move(holding));
@@ -224,9 +229,16 @@ void Ledger::Keep(std::string_view claim, std::uint64_t ticket, std::string_view
   const auto found = claims_.find(claim);
   if (found == claims_.end()) return;
   Record& record = *found->second;
-  if (record.state != State::kInFlight || record.ticket != ticket) return;
+  if (record.ticket != ticket) return;
+  const std::uint64_t version = VersionOf(stored_version);
+  // What has come meanwhile may be an earlier allocation of the same, which was given back since.
+  if (record.state == State::kStored &&
+      (record.seen_version == 0 || version <= record.seen_version)) {
+    return;
+  }
+  if (record.state == State::kCommitted) return;
   record.state = State::kCommitted;
-  record.stored_version = VersionOf(stored_version);
+  record.stored_version = version;
 }
 
 void Ledger::Undo(std::string_view claim, std::uint64_t ticket) {

@@ -255,6 +255,37 @@ TEST_F(LedgerTest, ANewerPendingFormEndsACommittedReservationWhoseVersionIsKnown
   EXPECT_EQ(Usage("gpu-0"), nullptr);
 }
 
+// A lost answer: the same devices were stored, given back, and stored once more, and what a watch
+// tells of the first time comes last.
+TEST_F(LedgerTest, TheEndOfAnEarlierAllocationIsNotThatOfTheOneThatIsStored) {
+  const Claim claim = Claim("a").Exclusive("gpu-0");
+  for (const bool told_before_the_answer : {false, true}) {
+    SCOPED_TRACE(told_before_the_answer);
+    Reservation reservation = MustReserve(claim);
+    if (told_before_the_answer) ledger_.Put(Claim(claim).Version("90"));
+    reservation.Commit("100");
+    if (!told_before_the_answer) ledger_.Put(Claim(claim).Version("90"));
+    ledger_.Put(Claim(claim).Version("95").Pending());
+    EXPECT_NE(Usage("gpu-0"), nullptr);
+    EXPECT_TRUE(ledger_.InFlight("uid-a"));
+    ledger_.Put(Claim(claim).Version("100"));
+    EXPECT_FALSE(ledger_.InFlight("uid-a"));
+    ledger_.Put(Claim(claim).Version("101").Pending());
+    EXPECT_EQ(Usage("gpu-0"), nullptr);
+  }
+}
+
+// The watch was faster than the answer: nothing more will come of it.
+TEST_F(LedgerTest, AnAnswerAfterItsEventLeavesNothingInFlight) {
+  const Claim claim = Claim("a").Exclusive("gpu-0");
+  Reservation reservation = MustReserve(claim);
+  ledger_.Put(Claim(claim).Version("100"));
+  reservation.Commit("100");
+  EXPECT_FALSE(ledger_.InFlight("uid-a"));
+  ledger_.Put(Claim(claim).Version("101").Pending());
+  EXPECT_EQ(Usage("gpu-0"), nullptr);
+}
+
 TEST_F(LedgerTest, AWriteForAnotherReasonLeavesAClaimInFlight) {
   const Claim claim = Claim("a").Exclusive("gpu-0");
   Reservation reservation = MustReserve(claim);

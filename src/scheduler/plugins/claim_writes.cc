@@ -108,7 +108,8 @@ StatusOr<ClaimPointer> ClaimWrites::Retry(ClaimPointer claim, const Done& done,
 StatusOr<ClaimPointer> ClaimWrites::Bind(const ClaimPointer& claim,
                                          const api::AllocationResult* allocation,
                                          const api::Pod& pod,
-                                         const api::ResourceClaimConsumerReference& consumer) {
+                                         const api::ResourceClaimConsumerReference& consumer,
+                                         const std::function<bool()>& may_allocate) {
   ClaimPointer now = claim;
   // A reservation of an earlier attempt may have been taken away, or the claim deleted without an
   // answer, which watches tell late; and nothing is left to write by which one would notice.
@@ -121,7 +122,7 @@ StatusOr<ClaimPointer> ClaimWrites::Bind(const ClaimPointer& claim,
     return allocated && ReservedFor(stored, pod);
   };
   return Retry(std::move(now), done, [&](const ClaimPointer& stored) {
-    return TryBind(stored, allocation, pod, consumer);
+    return TryBind(stored, allocation, pod, consumer, may_allocate);
   });
 }
 
@@ -138,7 +139,8 @@ Status ClaimWrites::CheckKept(const api::ResourceClaim& stored,
 StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
                                             const api::AllocationResult* allocation,
                                             const api::Pod& pod,
-                                            const api::ResourceClaimConsumerReference& consumer) {
+                                            const api::ResourceClaimConsumerReference& consumer,
+                                            const std::function<bool()>& may_allocate) {
   const std::string key = KeyOf(claim->metadata);
   // Stored by this attempt: an answer was lost, or was that to a second request.
   const bool allocated = allocation != nullptr && HasDevicesOf(*claim, *allocation);
@@ -158,6 +160,10 @@ StatusOr<ClaimPointer> ClaimWrites::TryBind(const ClaimPointer& claim,
         return base::Annotate(stored.status(), fmt::format("add finalizer to claim {}", key));
       }
       changed = *stored->As<api::ResourceClaim>();
+    }
+    if (!may_allocate()) {
+      return base::FailedPrecondition(
+          fmt::format("claim {} got allocated and deallocated again in the meantime", key));
     }
     changed.status.allocation = *allocation;
     if (timestamps_) {

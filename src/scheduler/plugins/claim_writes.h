@@ -46,13 +46,13 @@ class ClaimWrites {
   // it. What the status says of devices stays. A claim that is stored with the same devices, by
   // whomever, is only reserved.
   // `consumer`: the pod, or its group.
+  // `may_allocate` is asked right before each write of the allocation, since such a write can be a
+  // second one: if the first was stored, and given back before its answer was missed, the devices
+  // may be somebody else's by now, and the attempt has failed.
   StatusOr<ClaimPointer> Bind(const ClaimPointer& claim, const api::AllocationResult* allocation,
                               const api::Pod& pod,
-                              const api::ResourceClaimConsumerReference& consumer);
-  StatusOr<ClaimPointer> Bind(const ClaimPointer& claim, const api::AllocationResult* allocation,
-                              const api::Pod& pod) {
-    return Bind(claim, allocation, pod, api::ConsumerOf(pod));
-  }
+                              const api::ResourceClaimConsumerReference& consumer,
+                              const std::function<bool()>& may_allocate);
   // FailedPrecondition when the server dropped part of the allocation of a claim that Bind has
   // stored, because its feature gates are others.
   static Status CheckKept(const api::ResourceClaim& stored,
@@ -99,7 +99,8 @@ class ClaimWrites {
   StatusOr<ClaimPointer> Fetch(const api::ResourceClaim& claim) const;
   StatusOr<ClaimPointer> TryBind(const ClaimPointer& claim, const api::AllocationResult* allocation,
                                  const api::Pod& pod,
-                                 const api::ResourceClaimConsumerReference& consumer);
+                                 const api::ResourceClaimConsumerReference& consumer,
+                                 const std::function<bool()>& may_allocate);
   // Calls `write` with the claim, and again with the stored one as long as that has moved, or it is
   // not known whether it has; until a claim is `done`, which is what is returned then.
   using Write = std::function<StatusOr<ClaimPointer>(const ClaimPointer&)>;

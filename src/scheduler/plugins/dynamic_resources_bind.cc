@@ -304,7 +304,14 @@ Status DynamicResources::BindClaim(CycleState& state, State::Claim& claim, const
           fmt::format("claim {} got deleted in the meantime", KeyOf(meta)));
     }
   }
-  DRAY_ASSIGN_OR_RETURN(claim.claim, writes_.Bind(from, allocation, *pod.pod, consumer));
+  // Once its stored form has come, whatever it holds is what that says.
+  const auto may_allocate = [&] {
+    const api::ObjectMeta& meta = from->metadata;
+    return !reservation.active() ||
+           world_.ledger().InFlight(meta.uid.empty() ? KeyOf(meta) : meta.uid);
+  };
+  DRAY_ASSIGN_OR_RETURN(claim.claim,
+                        writes_.Bind(from, allocation, *pod.pod, consumer, may_allocate));
   world_.AssumeClaim(claim.claim);
   if (allocation != nullptr) {
     if (claim.shared != nullptr) claim.shared->stored = true;

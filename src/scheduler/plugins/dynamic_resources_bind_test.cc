@@ -212,6 +212,36 @@ TEST(PreBind, WhatMayHaveBeenStoredStaysTakenUntilTheClaimHasBeenRead) {
   }
 }
 
+// The answer is lost, the claim is given back, and its devices go to somebody else, all before the
+// claim can be read: the allocation must not be written a second time.
+TEST(PreBind, WhatWasStoredAndGivenBackIsNotStoredAgain) {
+  Scene scene;
+  Prepare(scene);
+  scene.Load(ClaimYaml("b") + PodYaml("q", {"b"}));
+  Cycle cycle = scene.Start("p");
+  ASSERT_EQ(scene.PreFilter(cycle), "ok");
+  ASSERT_EQ(scene.Filter(cycle, "n1"), "ok");
+  ASSERT_EQ(scene.Reserve(cycle, "n1"), "ok");
+  scene.cluster_.SetAnswerHook(
+      FailClaims(api::Verb::kUpdateStatus, api::OutcomeUnknown("the answer was lost")));
+  scene.cluster_.SetReadHook([](const api::KindInfo&) { return base::Unavailable("away"); });
+  ASSERT_EQ(scene.PreBind(cycle, "n1"), "wait");
+  scene.cluster_.SetAnswerHook({});
+  scene.cluster_.SetReadHook({});
+  scene.Sync();
+  Store(
+      scene, [](auto& claim) { claim.status = {}; }, true);
+  scene.Sync();
+  ASSERT_EQ(scene.Schedule("q"), "bound to n1");
+  ASSERT_EQ(DevicesOf(scene.Find<api::ResourceClaim>("b").get()), "n1-gpu-0");
+  EXPECT_EQ(scene.PreBind(cycle, "n1"),
+            "error: claim default/a got allocated and deallocated again in the meantime");
+  EXPECT_FALSE(scene.Find<api::ResourceClaim>("a")->status.allocation.has_value());
+  scene.Unreserve(cycle);
+  EXPECT_EQ(scene.Schedule("p"), "bound to n1");
+  EXPECT_EQ(DevicesOf(scene.Find<api::ResourceClaim>("a").get()), "n1-gpu-1");
+}
+
 // A reservation that was taken away is not relied upon, although the watch has not told yet.
 TEST(PreBind, AReservationThatWasTakenAwayIsMadeAgain) {
   Scene scene;
