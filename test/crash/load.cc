@@ -44,9 +44,11 @@ void Load::Run(process::Requests& requests, const std::atomic<bool>& stop) {
 bool Load::Step(process::Requests& requests) {
   const std::size_t there = static_cast<std::size_t>(
       std::ranges::count_if(witness_.memories(), [](const auto& m) { return !m.second.deleted; }));
-  if (there < 3) return Create(requests);
-  if (there >= kMost || dice_.Chance(0.2)) return Delete(requests, Any());
-  if (dice_.Chance(0.3)) return Mark(requests);
+  // Of those there nobody may know any for sure.
+  const std::string some = Any();
+  if (there < 3 || some.empty()) return Create(requests);
+  if (there >= kMost || dice_.Chance(0.2)) return Delete(requests, some);
+  if (dice_.Chance(0.3)) return Mark(requests, some);
   if (dice_.Chance(0.1)) return Scale(requests);
   return Create(requests);
 }
@@ -176,8 +178,7 @@ bool Load::Create(process::Requests& requests) {
   return true;
 }
 
-bool Load::Mark(process::Requests& requests) {
-  const std::string path = Any();
+bool Load::Mark(process::Requests& requests, const std::string& path) {
   Memory& memory = witness_.memories().at(path);
   const bool lost = Loses();
   std::string expected;

@@ -40,7 +40,7 @@ class Load {
   // False: no answer.
   bool Step(process::Requests& requests);
   bool Create(process::Requests& requests);
-  bool Mark(process::Requests& requests);
+  bool Mark(process::Requests& requests, const std::string& path);
   bool Scale(process::Requests& requests);
   bool Delete(process::Requests& requests, const std::string& path);
   // Whether the answer to the next write is to be lost without a crash. Such a write must say, by a
