@@ -41,6 +41,9 @@ struct PendingWrite {
   // By operation: the transaction whose version it expects, null if it expects what is written; empty
   // if all do.
   std::vector<std::shared_ptr<PendingWrite>> behind;
+  // It cannot be any more, or is too late: nobody is to expect what it writes. Guarded by the writer's
+  // lock.
+  bool hidden = false;
 
   // By operation: the version of ours that the watch has shown, null until then.
   std::vector<EntryPtr> seen;

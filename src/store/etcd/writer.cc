@@ -72,6 +72,7 @@ void Writer::Write(Transaction transaction, CommitFn done) {
       write->done = std::move(done);
       write->ticket = ++tickets_;
       FindPredecessors(*write);
+      write->hidden = IsTooLate(*write);
       ShowPending(write);
       entering_.push_back(std::move(write));
       if (entering_.size() == 1) loop_.Post([this] { Enter(); });
@@ -100,19 +101,42 @@ std::optional<EntryPtr> Writer::FindPending(std::string_view key) const {
       Entry{.key = one.key, .value = one.value, .created = provisional, .modified = provisional});
 }
 
-// Nobody is to build on what cannot be: on a write that expects something else than what those under way
-// will leave.
+// Unless nobody is to build on it.
 void Writer::ShowPending(const PendingPtr& write) {
+  write->hidden = write->hidden || std::ranges::any_of(write->behind, [](const PendingPtr& before) {
+                    return before != nullptr && before->hidden;
+                  });
+  if (write->hidden) return;
   const auto& operations = write->transaction.operations;
-  for (const Operation& operation : operations) {
-    const auto before = pending_.find(operation.key);
-    if (before == pending_.end() || !operation.expected) continue;
-    if (operation.expected->value != kProvisional + before->second.write->ticket) return;
-  }
   for (std::size_t i = 0; i < operations.size(); ++i) {
     if (operations[i].kind == Kind::kCheck) continue;
     pending_.insert_or_assign(operations[i].key, PendingPlace{write, i});
   }
+}
+
+// It expects something else than what those under way will leave.
+bool Writer::IsTooLate(const PendingWrite& write) const {
+  return std::ranges::any_of(write.transaction.operations, [this](const Operation& operation) {
+    const auto before = pending_.find(operation.key);
+    return before != pending_.end() && operation.expected &&
+           operation.expected->value != kProvisional + before->second.write->ticket;
+  });
+}
+
+// These are not written, and so nobody who is behind them. Before anybody is told: whoever is tries again
+// at once, and would build on the last of them, which is refused because of the first; and its callers
+// on that try, and so on, without a request that could succeed.
+void Writer::HideFailed(const std::vector<PendingPtr>& failed) {
+  if (failed.empty()) return;
+  const base::MutexLock lock(mutex_);
+  bool shown = false;
+  for (const PendingPtr& write : failed) shown |= !std::exchange(write->hidden, true);
+  if (!shown) return;
+  pending_.clear();
+  for (const PendingPtr& write : PartsOf({known_.begin(), known_.end()})) ShowPending(write);
+  for (const PendingPtr& write : PartsOf(in_air_)) ShowPending(write);
+  for (const PendingPtr& write : queue_) ShowPending(write);
+  for (const PendingPtr& write : entering_) ShowPending(write);
 }
 
 // Whom it comes right behind. One of whom nothing is known any more is as good as one that failed.
@@ -120,6 +144,7 @@ void Writer::FindPredecessors(PendingWrite& write) {
   static const PendingPtr kForgotten = [] {
     auto failed = std::make_shared<PendingWrite>();
     failed->fate = PendingWrite::Fate::kNot;
+    failed->hidden = true;
     return failed;
   }();
   const auto& operations = write.transaction.operations;
@@ -150,6 +175,7 @@ void Writer::Pump() {
     if (singly_ > 0) --singly_;
     Group group = TakeGroup(queue_, limits_, one);
     in_air_ = std::move(group.writes);
+    HideFailed(group.lost);
     std::ranges::move(group.lost, std::back_inserter(known_));
     if (!in_air_.empty()) Send();
     if (!group.lost.empty()) OnRevision(feeder_->revision());
@@ -201,15 +227,19 @@ void Writer::OnAnswer(StatusOr<rpc::EtcdTransactionAnswer> answer) {
 void Writer::Answered() {
   Report(/*ok=*/true);
   std::vector<PendingPtr> again;
+  std::vector<PendingPtr> failed;
   for (const PendingPtr& write : std::exchange(in_air_, {})) {
     Settle(*write);
-    if (write->conflict && !write->parts.empty()) {
+    const bool conflict = write->conflict.has_value();
+    if (conflict && !write->parts.empty()) {
       Dissolve(write, again);
     } else {
       known_.push_back(write);
     }
+    if (conflict) failed.push_back(known_.back());
   }
   queue_.insert(queue_.begin(), again.begin(), again.end());
+  HideFailed(failed);
 }
 
 // Of several that were made into one, one has a conflict, and the others do not know yet.
@@ -278,8 +308,11 @@ void Writer::Again(std::chrono::nanoseconds pause, const Status& why) {
     if (!why.ok() && now >= (*write)->end) continue;
     queue_.push_front(*write);
   }
-  for (const PendingPtr& write : group) {
-    if (!why.ok() && now >= write->end) Tell(write, why);
+  if (!why.ok()) {
+    std::vector<PendingPtr> over;
+    std::ranges::copy_if(group, std::back_inserter(over),
+                         [now](const PendingPtr& write) { return now >= write->end; });
+    Tell(over, why);
   }
   if (pause.count() == 0) return Pump();
   paused_ = true;
@@ -290,7 +323,7 @@ void Writer::Again(std::chrono::nanoseconds pause, const Status& why) {
 }
 
 void Writer::Refuse(const Status& status) {
-  for (const PendingPtr& write : TakeFromAir()) Tell(write, status);
+  Tell(TakeFromAir(), status);
   Pump();
 }
 
@@ -321,7 +354,7 @@ void Writer::Expire() {
     over.push_back(write);
     return true;
   });
-  for (const PendingPtr& write : over) Tell(write, NotWritten("etcd does not answer"));
+  Tell(over, NotWritten("etcd does not answer"));
   Resolve();
   if (closed_ && idle()) std::exchange(closed_, nullptr)();
 }
@@ -355,14 +388,14 @@ void Writer::Break(const Status& why) {
   }
   std::ranges::move(queue_, std::back_inserter(all));
   queue_.clear();
-  for (const PendingPtr& write : all) Tell(write, NotWritten(base::Message(why)));
+  Tell(all, NotWritten(base::Message(why)));
   all.assign(known_.begin(), known_.end());
   std::ranges::move(in_air_, std::back_inserter(all));
   all = PartsOf(all);
   known_.clear();
   in_air_.clear();
   writing_.clear();
-  for (const PendingPtr& write : all) Tell(write, base::Unavailable(base::Message(why)));
+  Tell(all, base::Unavailable(base::Message(why)));
   if (started_) std::exchange(started_, nullptr)(why);
   if (closed_) std::exchange(closed_, nullptr)();
 }

@@ -98,9 +98,11 @@ class Writer final : public OwnWrites {
   void FinishOne(PendingWrite& write, std::vector<EntryPtr> entries);
   EntryPtr EntryOf(const PendingWrite& write, std::size_t index);
   void ShowPending(const PendingPtr& write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsTooLate(const PendingWrite& write) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void FindPredecessors(PendingWrite& write) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void HideFailed(const std::vector<PendingPtr>& failed);
   void Forget(const PendingWrite& write);
-  void Tell(const PendingPtr& write, const Status& status);
+  void Tell(const std::vector<PendingPtr>& writes, const Status& status);
   std::chrono::nanoseconds FencePatience() const;
   static Status NotWritten(std::string_view why);
   static constexpr std::chrono::nanoseconds kClosingPatience = std::chrono::seconds(3);

@@ -68,10 +68,8 @@ void Writer::OnFence(StatusOr<rpc::EtcdTransactionAnswer> answer, std::int64_t s
   if (!in_air_.empty() && Clock::now() - fencing_since_ > FencePatience()) {
     // Goes on until it succeeds, but nobody waits for that.
     Report(/*ok=*/false);
-    for (const PendingPtr& write : TakeFromAir()) {
-      Tell(write, base::Unavailable(fmt::format("it is not known whether it was written: {}",
-                                                base::Message(answer.status()))));
-    }
+    Tell(TakeFromAir(), base::Unavailable(fmt::format("it is not known whether it was written: {}",
+                                                      base::Message(answer.status()))));
   }
   loop_.After(Members::kPause, [this] { WriteFence(); });
 }
@@ -96,6 +94,8 @@ void Writer::Resolve() {
   const bool reached = feeder_->revision().value >= fenced_;
   Report(reached);
   std::vector<PendingPtr> again;
+  std::vector<PendingPtr> late;
+  std::vector<PendingPtr> unknown;
   for (const PendingPtr& write : std::exchange(in_air_, {})) {
     const auto at = reached ? WrittenAt(*write, fenced_) : std::nullopt;
     if (at) {
@@ -105,23 +105,22 @@ void Writer::Resolve() {
       continue;
     }
     Unwatch(*write);
-    const bool lost = reached && relisted_ && MayBeGone(*write);
+    const bool is_unknown = !reached || (relisted_ && MayBeGone(*write));
     for (const PendingPtr& part : PartsOf({write})) {
-      if (!reached) {
-        Tell(part,
-             base::Unavailable("it is not known whether it was written: the watch of etcd does "
-                               "not come so far"));
-      } else if (lost) {
-        Tell(part, base::Unavailable("it is not known whether it was written: others have written "
-                                     "since, and the history is gone"));
-      } else if (Clock::now() < part->end) {
-        again.push_back(part);
+      if (is_unknown) {
+        unknown.push_back(part);
       } else {
-        Tell(part, NotWritten("etcd did not answer in time"));
+        (Clock::now() < part->end ? again : late).push_back(part);
       }
     }
   }
   queue_.insert(queue_.begin(), again.begin(), again.end());
+  Tell(late, NotWritten("etcd did not answer in time"));
+  Tell(unknown, base::Unavailable(
+                    reached ? "it is not known whether it was written: others have written since, "
+                              "and the history is gone"
+                            : "it is not known whether it was written: the watch of etcd does not "
+                              "come so far"));
   if (!reached) return;
   fencing_ = false;
   fenced_ = 0;

@@ -160,10 +160,13 @@ void Writer::Forget(const PendingWrite& write) {
   }
 }
 
-void Writer::Tell(const PendingPtr& write, const Status& status) {
-  write->fate = PendingWrite::Fate::kNot;
-  Forget(*write);
-  write->done(base::MakeStatus(status.code(), base::Message(status)));
+void Writer::Tell(const std::vector<PendingPtr>& writes, const Status& status) {
+  HideFailed(writes);
+  for (const PendingPtr& write : writes) {
+    write->fate = PendingWrite::Fate::kNot;
+    Forget(*write);
+    write->done(base::MakeStatus(status.code(), base::Message(status)));
+  }
 }
 
 }  // namespace dray::store::internal
