@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -24,6 +25,10 @@ struct QueueStatistics {
   std::uint64_t retries = 0;
 };
 
+// Runs a work once, soon, after the call has returned: never beside a controller of the same thread or
+// another work, which only have their turn while a call to the cluster is waited for.
+using Launch = std::function<void(std::function<void()> work)>;
+
 // One thread.
 class Controller {
  public:
@@ -37,6 +42,10 @@ class Controller {
   // Sync ends, with more to do, once it has written so much: for who has other controllers, and what they do
   // for others, on the same thread.
   virtual void LetOthersInAfter(std::size_t writes) = 0;
+  // For whose cluster takes its time: what is done about different objects may overlap, up to `most` of
+  // them. Before the first Sync. Sync then begins works, and ends when no more may be begun; it is to
+  // be called again whenever one has ended. A controller for which that is not right goes on as before.
+  virtual void Overlap(const Launch& launch, std::size_t most) = 0;
   // When Sync has something to do although nothing changes, on the monotonic clock. Nothing: only a
   // change can give it work.
   virtual std::optional<std::chrono::nanoseconds> NextDue() const = 0;

@@ -141,6 +141,16 @@ void Picture::Tell(const api::Object* before, const api::Object* after) const {
   for (Listener* listener : it->second) listener->OnChange(before, after);
 }
 
+Picture::Writing::~Writing() {
+  picture_.writing_.erase(place_);
+  auto& going = picture_.going_;
+  const auto& writing = picture_.writing_;
+  while (!going.empty() && (writing.empty() || going.front().first <= *writing.begin())) {
+    picture_.gone_.erase(going.front().second);
+    going.pop_front();
+  }
+}
+
 std::size_t Picture::Pull() {
   std::size_t news = 0;
   if (watch_ == nullptr) watch_ = cluster_.Watch(ListenedTo());
@@ -159,6 +169,10 @@ std::size_t Picture::Pull() {
 
 bool Picture::Take(const api::Change& change) {
   if (change.kind != api::Change::Kind::kDeleted) return Put(change.object);
+  ++deletions_;
+  if (!writing_.empty() && gone_.insert(change.object.metadata().uid).second) {
+    going_.emplace_back(deletions_, change.object.metadata().uid);
+  }
   const auto it = objects_.find(ObjectKey::Of(change.object));
   if (it == objects_.end() || it->second.metadata().uid != change.object.metadata().uid) {
     return false;
@@ -170,6 +184,7 @@ bool Picture::Take(const api::Change& change) {
 }
 
 bool Picture::Put(const api::Object& object) {
+  if (gone_.contains(object.metadata().uid)) return false;
   const auto [it, added] = objects_.try_emplace(ObjectKey::Of(object), object);
   if (added) {
     Tell(nullptr, &object);

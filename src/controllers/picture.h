@@ -4,14 +4,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "api/cluster.h"
 #include "base/status.h"
 #include "controllers/object_key.h"
@@ -54,6 +59,20 @@ class Picture {
   std::vector<const api::KindInfo*> DefinedKinds() const;
   // What was written through the cluster is seen at once. Whether that was news.
   bool Put(const api::Object& object);
+  // While somebody writes and others have their turn: what the watch tells to be gone meanwhile does not
+  // come back by what was written before that.
+  class Writing {
+   public:
+    explicit Writing(Picture& picture)
+        : picture_(picture), place_(picture.writing_.insert(picture.deletions_)) {}
+    ~Writing();
+    Writing(const Writing&) = delete;
+    Writing& operator=(const Writing&) = delete;
+
+   private:
+    Picture& picture_;
+    const std::multiset<std::uint64_t>::iterator place_;
+  };
 
   // Valid until the next Pull or Put; a copy of the Object stays.
   const api::Object* Find(const ObjectKey& key) const;
@@ -77,6 +96,12 @@ class Picture {
   std::map<std::string, Defined, std::less<>> extra_;  // by the name of the definition
   std::vector<Listener*> defined_;
   absl::flat_hash_map<ObjectKey, api::Object> objects_;
+  // Deletions that were told so far; how many that were when each began who is writing.
+  std::uint64_t deletions_ = 0;
+  std::multiset<std::uint64_t> writing_;
+  // Uids of what has gone since the first of these began, in order; `gone_` has the same.
+  std::deque<std::pair<std::uint64_t, std::string>> going_;
+  absl::flat_hash_set<std::string> gone_;
   absl::flat_hash_map<const api::TypeInfo*, std::vector<Listener*>> listeners_;
 };
 

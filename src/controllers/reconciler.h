@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 
+#include "absl/container/flat_hash_set.h"
 #include "api/cluster.h"
 #include "base/clock.h"
 #include "base/status.h"
@@ -25,6 +26,7 @@ class Reconciler : public Controller, private View::Listener {
  public:
   std::size_t Sync() final;
   void LetOthersInAfter(std::size_t writes) final { most_writes_ = writes; }
+  void Overlap(const Launch& launch, std::size_t most) final;
   std::optional<std::chrono::nanoseconds> NextDue() const final;
   void Observe(Observer* observer) final { observer_ = observer; }
   QueueStatistics queue_statistics() const final { return queue_.statistics(); }
@@ -41,6 +43,9 @@ class Reconciler : public Controller, private View::Listener {
   // Brings in order what depends on one object, which may be gone. Called as often as it fails,
   // later and later, and must do nothing when nothing is to be done.
   virtual Status Reconcile(const ObjectKey& key) = 0;
+  // Whether that may go on for one object while it waits for a call to the cluster about another: it keeps
+  // nothing in the meantime but copies, and what it then writes is right whatever the others write.
+  virtual bool MayOverlap() const { return false; }
 
   const base::Clock& clock() const { return clock_; }
   View& view() { return view_; }
@@ -50,13 +55,18 @@ class Reconciler : public Controller, private View::Listener {
   Observer* observer() const { return observer_; }
 
  private:
-  Status ReconcileObserved(const ObjectKey& key);
+  void Bring(const ObjectKey& key, std::chrono::nanoseconds waited);
+  std::size_t Begin();
 
   const base::Clock& clock_;
   WorkQueue queue_;
   View view_;
   std::size_t reconciled_ = 0;
   std::size_t most_writes_ = std::numeric_limits<std::size_t>::max();
+  Launch launch_;  // null: one after the other
+  std::size_t most_under_way_ = 0;
+  absl::flat_hash_set<ObjectKey> under_way_;
+  absl::flat_hash_set<ObjectKey> again_;  // came up once more while they were
   Observer* observer_ = nullptr;
 };
 

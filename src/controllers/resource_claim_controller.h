@@ -51,6 +51,7 @@ class ResourceClaimController final : public Reconciler {
   void QueueClaimsOf(const api::Pod& pod);
 
   Status Reconcile(const ObjectKey& key) override;
+  bool MayOverlap() const override { return true; }
   Status ReconcilePod(const api::Object& object);
   // Tells that the claim of an entry could not be made. What a reconciler returns then.
   Status NotMade(const api::Object& about, std::string_view entry, const Status& why);

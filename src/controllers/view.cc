@@ -65,12 +65,15 @@ StatusOr<api::Object> View::Written(StatusOr<api::Object> stored) {
 }
 
 StatusOr<api::Object> View::Create(api::Object object) {
+  const Picture::Writing writing(*picture_);
   return Written(cluster_.Create(std::move(object)));
 }
 StatusOr<api::Object> View::Update(api::Object object) {
+  const Picture::Writing writing(*picture_);
   return Written(cluster_.Update(std::move(object)));
 }
 StatusOr<api::Object> View::UpdateStatus(api::Object object) {
+  const Picture::Writing writing(*picture_);
   return Written(cluster_.UpdateStatus(std::move(object)));
 }
 
@@ -99,13 +102,14 @@ Status View::EditWith(const api::Object& object, const Edit& edit, Write write) 
 
 Status View::Delete(const api::Object& object) {
   const api::ObjectMeta& metadata = object.metadata();
-  if (told_to_go_.contains(metadata.uid)) return {};
+  // Before it is known: its end may be told while the answer is waited for.
+  if (!told_to_go_.insert(metadata.uid).second) return {};
   const Status status =
       cluster_.Delete(object.kind(), metadata.namespace_, metadata.name, metadata.uid);
+  if (!status.ok()) told_to_go_.erase(metadata.uid);
   if (status.code() == StatusCode::kNotFound) return {};
   if (!status.ok()) return status;
   ++writes_;
-  told_to_go_.insert(metadata.uid);
   return {};
 }
 

@@ -44,6 +44,7 @@ class HollowNodes final : public controllers::Reconciler {
  private:
   void OnChange(const api::Object* before, const api::Object* after) override;
   Status Reconcile(const controllers::ObjectKey& key) override;
+  bool MayOverlap() const override { return true; }
   Status ReconcileNode(const api::Object& node);
   Status ReconcileStatus(const api::Object& node);
   Status ReconcileLease(const api::Object& node);

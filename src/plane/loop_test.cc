@@ -35,7 +35,8 @@ TEST(Loop, EveryStoredChangeIsWorkedOn) {
   const auto store = store::MakeMemoryStore();
   const base::SystemClock clock;
   std::atomic<int> calls = 0;
-  const Loop loop(*store, clock, [&] { return std::make_unique<Counter>(calls); });
+  const Loop loop(*store, clock,
+                  [&](const auto& /*ring*/) { return std::make_unique<Counter>(calls); });
   AwaitMoreThan(calls, 0);
   for (int i = 0; i < 20; ++i) {
     const int seen = calls.load();
@@ -50,7 +51,7 @@ TEST(Loop, ItsEndWaitsForTheWorker) {
   std::atomic<int> calls = 0;
   std::atomic<bool> made = false;
   {
-    const Loop loop(*store, clock, [&] {
+    const Loop loop(*store, clock, [&](const auto& /*ring*/) {
       made = true;
       return std::make_unique<Counter>(calls);
     });

@@ -112,8 +112,9 @@ TEST(LoopAge, IsThatOfThePieceOfWorkUnderWay) {
   base::ManualClock clock;
   std::promise<void> go;
   std::promise<void> began;
-  const internal::Loop loop(
-      *store, clock, [&] { return std::make_unique<Stuck>(go.get_future().share(), began); });
+  const internal::Loop loop(*store, clock, [&](const auto& /*ring*/) {
+    return std::make_unique<Stuck>(go.get_future().share(), began);
+  });
   began.get_future().wait();
   clock.Advance(31s);
   EXPECT_EQ(loop.TurnAge(), 31s);

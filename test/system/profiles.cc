@@ -74,6 +74,12 @@ const std::vector<Profile>& Profiles() {
     all.push_back({.name = "groups, crashes", .faults = crashes, .groups = true});
     all.push_back(
         {.name = "groups, remote wire", .faults = wire, .remote_schedulers = 2, .groups = true});
+    // Each write is waited for, as on a store that servers share, and so they overlap.
+    all.push_back({.name = "waits", .overlapping = true});
+    Faults waits = crashes;
+    waits.lost_answer = 0.05;
+    waits.disk_full = 0.001;
+    all.push_back({.name = "waits, crashes", .faults = waits, .overlapping = true});
     return all;
   }();
   return profiles;

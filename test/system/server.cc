@@ -10,12 +10,14 @@
 #include "controllers/all_controllers.h"
 #include "hollow/hollow_nodes.h"
 #include "plane/first_objects.h"
+#include "plane/internal/turns.h"
 #include "store/early_store.h"
 #include "system/truth.h"
 
 namespace dray::system {
 namespace {
 
+using plane::internal::Turns;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -23,6 +25,7 @@ using std::chrono::seconds;
 // As the real loops: fewer decisions and writes in a row, so that more can come in between.
 constexpr int kDecisionsPerSync = 8;
 constexpr std::size_t kWritesPerSync = 20;
+constexpr std::size_t kOverlappingWrites = 8;
 
 }  // namespace
 
@@ -48,8 +51,9 @@ scheduler::Config ConfigOf(const Stage& stage) {
 // with its process.
 class Server::Deciding final : public api::ForwardingCluster {
  public:
-  Deciding(api::Cluster& inner, Stage& stage, const Process& process)
-      : ForwardingCluster(inner), stage_(stage), process_(process) {}
+  // `waits`: each write is waited for.
+  Deciding(api::Cluster& inner, Stage& stage, const Process& process, bool waits)
+      : ForwardingCluster(inner), stage_(stage), process_(process), waits_(waits) {}
 
   StatusOr<std::vector<api::Object>> List(const api::KindInfo& kind) const override {
     if (process_.killed()) return Dead();
@@ -62,25 +66,25 @@ class Server::Deciding final : public api::ForwardingCluster {
   }
   StatusOr<api::Object> Create(api::Object object) override {
     DRAY_RETURN_IF_ERROR(Before());
-    return inner().Create(std::move(object));
+    return After(inner().Create(std::move(object)));
   }
   StatusOr<api::Object> Update(api::Object object) override {
     DRAY_RETURN_IF_ERROR(Before());
-    return inner().Update(std::move(object));
+    return After(inner().Update(std::move(object)));
   }
   StatusOr<api::Object> UpdateStatus(api::Object object) override {
     DRAY_RETURN_IF_ERROR(Before());
-    return inner().UpdateStatus(std::move(object));
+    return After(inner().UpdateStatus(std::move(object)));
   }
   Status Delete(const api::KindInfo& kind, std::string_view namespace_, std::string_view name,
                 std::string_view uid) override {
     DRAY_RETURN_IF_ERROR(Before());
-    return inner().Delete(kind, namespace_, name, uid);
+    return After(inner().Delete(kind, namespace_, name, uid));
   }
   Status Bind(std::string_view namespace_, std::string_view pod, std::string_view uid,
               std::string_view node) override {
     DRAY_RETURN_IF_ERROR(Before());
-    return inner().Bind(namespace_, pod, uid, node);
+    return After(inner().Bind(namespace_, pod, uid, node));
   }
   void Note(const api::EventNote& note) override {
     if (!process_.killed()) inner().Note(note);
@@ -89,14 +93,23 @@ class Server::Deciding final : public api::ForwardingCluster {
  private:
   static Status Dead() { return base::Unavailable("the process is dead"); }
   Status Before() {
-    if (!process_.killed() && stage_.dice.Chance(0.3)) {
+    if (!process_.killed() && (waits_ || stage_.dice.Chance(0.3))) {
       stage_.kernel.Sleep(stage_.Between(microseconds(10), milliseconds(2)));
     }
     return process_.killed() ? Dead() : Status();
   }
+  // The watch may have told of this one and of much else before the answer comes.
+  template <typename T>
+  T After(T answer) {
+    if (!waits_ || process_.killed()) return answer;
+    stage_.kernel.Sleep(stage_.Between(microseconds(10), milliseconds(20)));
+    if (process_.killed()) return T(Dead());
+    return answer;
+  }
 
   Stage& stage_;
   const Process& process_;
+  const bool waits_;
 };
 
 // Planted: a reader that takes what it cannot read for something that is not there.
@@ -235,8 +248,9 @@ Server::Server(Stage& stage, store::ManualDisk& disk, bool with_scheduler,
   scheduler_cluster_ = std::make_unique<registry::LocalCluster>(*deciding_, "default-scheduler");
   controller_cluster_ =
       std::make_unique<registry::LocalCluster>(*deciding_, "kube-controller-manager");
-  scheduler_way_ = std::make_unique<Deciding>(*scheduler_cluster_, stage_, process_);
-  controller_way_ = std::make_unique<Deciding>(*controller_cluster_, stage_, process_);
+  scheduler_way_ = std::make_unique<Deciding>(*scheduler_cluster_, stage_, process_, false);
+  controller_way_ =
+      std::make_unique<Deciding>(*controller_cluster_, stage_, process_, stage_.overlapping);
   if (stage_.planted.unreadable_is_absent) {
     controller_eyes_ = std::make_unique<LookAway>(*controller_way_);
   }
@@ -322,12 +336,29 @@ void Server::Write() {
 }
 
 void Server::RunControllers() {
-  api::Cluster& cluster = controller_eyes_ != nullptr ? *controller_eyes_ : *controller_way_;
+  api::Cluster& way = controller_eyes_ != nullptr ? *controller_eyes_ : *controller_way_;
+  std::unique_ptr<Turns> turns;
+  if (stage_.overlapping) {
+    turns = std::make_unique<Turns>(
+        way, kOverlappingWrites, [this] { controller_alarm_->Ring(); }, process_);
+  }
+  // What a controller does itself is not beside works.
+  const auto in_turn = [&turns](const auto& act) {
+    if (turns == nullptr) return act();
+    const plane::internal::TurnLock turn(turns->turn());
+    return act();
+  };
+  api::Cluster& cluster = turns != nullptr ? turns->cluster() : way;
   const controllers::Source shared = controllers::Source(cluster).Shared();
   controllers::ControllerList all =
       controllers::MakeControllers(shared, process_, {.gates = Gates()});
   all.push_back(std::make_unique<hollow::HollowNodes>(shared, process_));
-  for (const auto& controller : all) controller->LetOthersInAfter(kWritesPerSync);
+  for (const auto& controller : all) {
+    controller->LetOthersInAfter(kWritesPerSync);
+    if (turns == nullptr) continue;
+    controller->Overlap([&turns](std::function<void()> work) { turns->Run(std::move(work)); },
+                        kOverlappingWrites);
+  }
   std::unique_ptr<store::Watch> watch;
   while (!stopping_) {
     bool changed = watch == nullptr;
@@ -344,7 +375,7 @@ void Server::RunControllers() {
     }
     std::size_t writes = 0;
     for (const auto& controller : all) {
-      writes += controller->Sync();
+      writes += in_turn([&] { return controller->Sync(); });
       if (stopping_) break;
       if (stage_.dice.Chance(0.2)) stage_.kernel.Sleep(stage_.Between(Nanos(0), milliseconds(1)));
     }
@@ -352,11 +383,13 @@ void Server::RunControllers() {
       stage_.kernel.Sleep(microseconds(50));
       continue;
     }
-    const auto due = controllers::NextDue(all);
+    const auto due = in_turn([&] { return controllers::NextDue(all); });
     Nanos nap = seconds(1);
     if (due) nap = std::clamp(*due - process_.Monotonic(), Nanos(microseconds(100)), nap);
     if (!stopping_) controller_alarm_->Sleep(nap);
   }
+  // What has begun ends before whom it belongs to.
+  turns = nullptr;
 }
 
 void Server::RunScheduler() {

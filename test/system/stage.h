@@ -73,6 +73,7 @@ struct Stage {
   Planted planted;
   std::size_t history = 100'000;  // changes that a store remembers
   bool groups = false;            // pods come in groups, too, and are sent away for devices
+  bool overlapping = false;       // deciders in the server wait for each write
   // Since when nothing goes wrong and nobody wants anything else any more.
   std::optional<Nanos> calm_since;
   bool tracing = false;

@@ -48,6 +48,7 @@ class System {
     stage_.history = profile_.history;
     stage_.tracing = options.trace;
     stage_.groups = profile_.groups;
+    stage_.overlapping = profile_.overlapping;
     town_.changes_devices = profile_.changes_devices;
     town_.groups = profile_.groups;
     wire_.on_arrival = [this](const Sent& sent) { judge_.OnArrival(sent); };

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "plane/internal/commit_watch.h"
 #include "plane/internal/open_store.h"
+#include "plane/internal/overlapping.h"
 #include "plane/internal/process.h"
 #include "plane/internal/workers.h"
 
@@ -56,13 +57,20 @@ void Deciders::Elect(store::Store& store, const Clusters& clusters) {
 }
 
 void Deciders::Start(const apiserver::KeyPair& authority, const api::Authorizer& authorizer) {
+  // With early writes nothing is waited for; see store::EarlyWrites.
+  const bool waits = store_->early() == nullptr;
   if (options_.scheduler) {
+    const auto make = [this](api::Cluster& cluster, scheduler::Background* background) {
+      return MakeSchedulerWorker(cluster, clock_, options_.gates, options_.config,
+                                 &metrics_.scheduler(), background, nullptr,
+                                 {LoggerFor("scheduler"), options_.slow_decision});
+    };
     scheduler_ = std::make_unique<Loop>(
         *store_, clock_,
-        [this] {
-          return MakeSchedulerWorker(*leading_scheduler_, clock_, options_.gates, options_.config,
-                                     &metrics_.scheduler(), nullptr, nullptr,
-                                     {LoggerFor("scheduler"), options_.slow_decision});
+        [this, make, waits](const std::function<void()>& ring) -> std::unique_ptr<Worker> {
+          if (!waits) return make(*leading_scheduler_, nullptr);
+          return MakeOverlapping(*leading_scheduler_, ring,
+                                 [&](Turns& turns) { return make(turns.cluster(), &turns); });
         },
         [this] { return scheduler_election_->Await(); });
     scheduling_ = scheduler_.get();
@@ -71,14 +79,23 @@ void Deciders::Start(const apiserver::KeyPair& authority, const api::Authorizer&
                               .nodes = options_.nodes,
                               .authority = authority.certificate,
                               .signer = &authority,
-                              .authorizer = &authorizer};
+                              .authorizer = &authorizer,
+                              .most_under_way = kOverlappingWrites};
   if (!parts.controllers && !parts.nodes) return;
+  const auto make = [this](api::Cluster& cluster, const ControllerParts& made_of) {
+    return MakeControllerWorker(cluster, clock_, options_.gates, metrics_.controllers(), made_of);
+  };
   controllers_ = std::make_unique<Loop>(
       *store_, clock_,
-      [this, parts] {
+      [this, parts, make, waits](const std::function<void()>& ring) -> std::unique_ptr<Worker> {
         api::Cluster& cluster =
             leading_controllers_ != nullptr ? *leading_controllers_ : *controllers_cluster_;
-        return MakeControllerWorker(cluster, clock_, options_.gates, metrics_.controllers(), parts);
+        if (!waits) return make(cluster, parts);
+        return MakeOverlapping(cluster, ring, [&](Turns& turns) {
+          ControllerParts overlapping = parts;
+          overlapping.launch = [&turns](std::function<void()> work) { turns.Run(std::move(work)); };
+          return make(turns.cluster(), overlapping);
+        });
       },
       [this] { return controller_election_ == nullptr || controller_election_->Await(); });
   controlling_ = controllers_.get();

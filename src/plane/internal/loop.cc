@@ -41,7 +41,7 @@ std::chrono::nanoseconds Loop::TurnAge() const {
 void Loop::Run(const Factory& factory, const std::function<bool()>& may_begin) {
   if (may_begin != nullptr && !may_begin()) return;
   turn_began_ = clock_.Monotonic().count();
-  const std::unique_ptr<Worker> worker = factory();
+  const std::unique_ptr<Worker> worker = factory([this] { Ring(); });
   for (;;) {
     {
       const base::MutexLock lock(mutex_);
@@ -61,6 +61,14 @@ void Loop::Run(const Factory& factory, const std::function<bool()>& may_begin) {
   watch_ = nullptr;
 }
 
+void Loop::Ring() {
+  {
+    const base::MutexLock lock(mutex_);
+    woken_ = true;
+  }
+  wake_.NotifyOne();
+}
+
 bool Loop::Changed() {
   bool changed = false;
   if (watch_ != nullptr) {
@@ -71,13 +79,7 @@ bool Loop::Changed() {
       if (!events.ok()) break;
     }
   }
-  auto watch = store_.WatchFrom("", store_.revision(), [this] {
-    {
-      const base::MutexLock lock(mutex_);
-      woken_ = true;
-    }
-    wake_.NotifyOne();
-  });
+  auto watch = store_.WatchFrom("", store_.revision(), [this] { Ring(); });
   watch_ = watch.ok() ? *std::move(watch) : nullptr;
   return true;
 }

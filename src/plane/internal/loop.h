@@ -32,8 +32,9 @@ class Worker {
 class Loop {
  public:
   // Made on the loop's thread, so that one that begins with reading everything keeps nobody
-  // waiting.
-  using Factory = std::function<std::unique_ptr<Worker>()>;
+  // waiting. `ring` lets the loop work again soon although nothing was stored; thread-safe, while there
+  // is a loop.
+  using Factory = std::function<std::unique_ptr<Worker>(const std::function<void()>& ring)>;
 
   // Store and clock outlive it. `may_begin` is waited for first, and says false when it shall not
   // begin any more; null: at once.
@@ -48,6 +49,7 @@ class Loop {
 
  private:
   void Run(const Factory& factory, const std::function<bool()>& may_begin);
+  void Ring();
   // Whether something was stored since the last call; arms the wake-up.
   bool Changed();
   void Wait(std::optional<std::chrono::nanoseconds> due);

@@ -107,7 +107,10 @@ class ControllerWorker final : public Worker {
       controllers_.push_back(std::make_unique<hollow::HollowNodes>(shared, clock));
       controllers_.back()->Observe(&metrics);
     }
-    for (const auto& controller : controllers_) controller->LetOthersInAfter(kWritesPerSync);
+    for (const auto& controller : controllers_) {
+      controller->LetOthersInAfter(kWritesPerSync);
+      if (parts.launch != nullptr) controller->Overlap(parts.launch, parts.most_under_way);
+    }
   }
 
   bool Work() override {

@@ -3,6 +3,7 @@
 // The deciders as workers of loops.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 
@@ -54,6 +55,9 @@ struct ControllerParts {
   // Those of one group only, with a picture of what they need: where each watch and each write costs
   // a way to the server. None: all, with a picture of everything.
   std::optional<controllers::ControllerGroup> only = std::nullopt;
+  // Where each write is waited for: what lets those about different objects overlap, and how many.
+  controllers::Launch launch = nullptr;
+  std::size_t most_under_way = 0;
 };
 std::unique_ptr<Worker> MakeControllerWorker(api::Cluster& cluster, const base::Clock& clock,
                                              const api::FeatureGates& gates,
