@@ -14,6 +14,7 @@
 #include "fmt/format.h"
 #include "plane/internal/client_metrics.h"
 #include "plane/internal/controller_metrics.h"
+#include "plane/internal/overlapping.h"
 #include "plane/internal/process.h"
 #include "plane/internal/process_metrics.h"
 #include "plane/internal/reviews.h"
@@ -183,12 +184,21 @@ class Remote final : public RemoteControllers {
     for (const auto& crew : crews_) crew->running = nullptr;
   }
 
+  // Whether one of them may (controllers::Controller::Overlap).
+  static bool Overlaps(const ControllerParts& parts) {
+    return parts.nodes || parts.only == controllers::ControllerGroup::kClaims;
+  }
+
   bool MayGoOn() const { return !process_.stopping() && !process_.lost() && leading(); }
 
   void Work(Crew& crew) {
     const std::unique_ptr<api::Cluster> counted = page_->claims.ForControllers(*crew.cluster);
-    const auto worker = internal::MakeControllerWorker(*counted, clock_, options_.gates,
-                                                       page_->controllers, crew.parts);
+    const auto worker = Overlaps(crew.parts)
+                            ? internal::MakeOverlappingControllers(
+                                  *counted, [alarm = crew.news.get()] { alarm->Ring(); }, clock_,
+                                  options_.gates, page_->controllers, crew.parts, process_.host())
+                            : internal::MakeControllerWorker(*counted, clock_, options_.gates,
+                                                             page_->controllers, crew.parts);
     while (MayGoOn()) {
       if (worker->Work()) continue;
       std::chrono::nanoseconds nap = kLongestNap;

@@ -69,8 +69,11 @@ spec:
   taint: {key: accelerator.example.com/too-hot, effect: NoExecute}
 X
 gone pod leaves-at-once
-says Running kubectl get pod leaves-later
 gone pod leaves-later
+# Told in seconds: the one not at once, however late anybody looks.
+evicted() { date +%s -d "$(kubectl get events --field-selector "reason=DeviceTaintManagerEviction,involvedObject.name=$1" -o jsonpath='{.items[0].firstTimestamp}')"; }
+later=$(($(evicted leaves-later) - $(evicted leaves-at-once)))
+[ "$later" -ge 1 ] || fail "leaves-later was told to go $later s after leaves-at-once"
 says Running kubectl get pod stays
 eventually 'DeviceTaintManagerEviction' kubectl get events
 apply "$daily/20-template.yaml"

@@ -79,23 +79,17 @@ void Deciders::Start(const apiserver::KeyPair& authority, const api::Authorizer&
                               .nodes = options_.nodes,
                               .authority = authority.certificate,
                               .signer = &authority,
-                              .authorizer = &authorizer,
-                              .most_under_way = kOverlappingWrites};
+                              .authorizer = &authorizer};
   if (!parts.controllers && !parts.nodes) return;
-  const auto make = [this](api::Cluster& cluster, const ControllerParts& made_of) {
-    return MakeControllerWorker(cluster, clock_, options_.gates, metrics_.controllers(), made_of);
-  };
   controllers_ = std::make_unique<Loop>(
       *store_, clock_,
-      [this, parts, make, waits](const std::function<void()>& ring) -> std::unique_ptr<Worker> {
+      [this, parts, waits](const std::function<void()>& ring) {
         api::Cluster& cluster =
             leading_controllers_ != nullptr ? *leading_controllers_ : *controllers_cluster_;
-        if (!waits) return make(cluster, parts);
-        return MakeOverlapping(cluster, ring, [&](Turns& turns) {
-          ControllerParts overlapping = parts;
-          overlapping.launch = [&turns](std::function<void()> work) { turns.Run(std::move(work)); };
-          return make(turns.cluster(), overlapping);
-        });
+        ControllerMetrics& metrics = metrics_.controllers();
+        return waits ? MakeOverlappingControllers(cluster, ring, clock_, options_.gates, metrics,
+                                                  parts)
+                     : MakeControllerWorker(cluster, clock_, options_.gates, metrics, parts);
       },
       [this] { return controller_election_ == nullptr || controller_election_->Await(); });
   controlling_ = controllers_.get();
