@@ -79,6 +79,11 @@ TEST(ControlPlane, StartsWithWhatCannotBeRead) {
       EXPECT_NE((*store)->Find(key), nullptr) << key;
       transaction.Put(key, R"({"metadata":{"name":[]}})");
     }
+    // Nor does a policy keep it from starting, be it that nobody knows what it forbids.
+    const std::string policies = "/registry/admissionregistration.k8s.io/validatingadmissionpolic";
+    transaction.Put(policies + "ies/p", R"({"metadata":{"name":[]}})");
+    transaction.Put(policies + "ybindings/p",
+                    R"({"metadata":{"name":"p"},"spec":{"policyName":"p"}})");
     ASSERT_TRUE((*store)->CommitAndWait(std::move(transaction)).ok());
   }
   start();
