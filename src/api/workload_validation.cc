@@ -15,6 +15,7 @@
 #include "api/internal/kind_validation.h"
 #include "api/internal/pod_validation.h"
 #include "api/internal/workload_validation.h"
+#include "api/json.h"
 #include "api/label_selector.h"
 #include "base/string_map.h"
 #include "fmt/format.h"
@@ -124,13 +125,14 @@ void CheckJobSelector(Report& report, const Path& at, const JobSpec& spec) {
   bool made = spec.selector->match_expressions.empty();
   for (const auto& [key, value] : spec.selector->match_labels) made &= IsJobsOwnLabel(key.view());
   if (!made && !spec.manual_selector.value_or(false)) {
-    report.InvalidAsIs(selector, "{}", "`selector` not auto-generated");
+    report.InvalidAsIs(selector, EncodeJson(*spec.selector), "`selector` not auto-generated");
     return;
   }
   if (!LabelMatcher::From(*spec.selector)->Matches(spec.template_.metadata.labels)) {
     const Path made_from = at.Child("template");
     const Path metadata = made_from.Child("metadata");
-    report.InvalidAsIs(metadata.Child("labels"), "{}", kNotSelected);
+    report.InvalidAsIs(metadata.Child("labels"), EncodeJson(spec.template_.metadata.labels),
+                       kNotSelected);
   }
 }
 
@@ -238,7 +240,7 @@ void CheckSelector(Report& report, const Path& at, const Box<LabelSelector>& sel
   }
   if (!CheckLabelSelector(report, at, *selector)) return;
   if (!LabelMatcher::From(*selector)->Matches(labels)) {
-    report.InvalidAsIs(labels_at, "{}", kNotSelected);
+    report.InvalidAsIs(labels_at, EncodeJson(labels), kNotSelected);
   }
 }
 

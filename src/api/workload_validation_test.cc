@@ -17,6 +17,7 @@
 namespace dray::api {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -88,7 +89,8 @@ TEST(WorkloadRules, ADeploymentSelectsItsOwnPods) {
       Of("{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: d}, spec: {selector: "
          "{matchLabels: {app: x}}, template: {metadata: {labels: {app: d}}, spec: {restartPolicy: "
          "Never, containers: [{name: a, image: i}]}}}}"),
-      ElementsAre(HasSubstr("spec.template.metadata.labels: Invalid value"),
+      ElementsAre(HasSubstr("spec.template.metadata.labels: Invalid value: {\"app\":\"d\"}: "
+                            "`selector` does not match"),
                   HasSubstr("spec.template.spec.restartPolicy: Unsupported value: \"Never\"")));
 }
 
@@ -386,19 +388,23 @@ TEST(WorkloadRules, AJobSelectsItsOwnPods) {
   EXPECT_THAT(of("manualSelector: false"), IsEmpty());
   EXPECT_THAT(of("manualSelector: true"), ElementsAre("spec.selector: Required value"));
   EXPECT_THAT(of("selector: {matchLabels: {app: a}}"),
-              ElementsAre("spec.selector: Invalid value: {}: `selector` not auto-generated"));
+              ElementsAre("spec.selector: Invalid value: {\"matchLabels\":{\"app\":\"a\"}}: "
+                          "`selector` not auto-generated"));
   EXPECT_THAT(of("selector: {matchExpressions: [{key: app, operator: Exists}]}"),
-              ElementsAre("spec.selector: Invalid value: {}: `selector` not auto-generated"));
+              ElementsAre(AllOf(HasSubstr("spec.selector: Invalid value: {\"matchExpressions\":"),
+                                HasSubstr("`selector` not auto-generated"))));
   EXPECT_THAT(of("manualSelector: true, selector: {matchLabels: {app: a}}"), IsEmpty());
   EXPECT_THAT(of("manualSelector: true, selector: {matchLabels: {app: b}}"),
-              ElementsAre("spec.template.metadata.labels: Invalid value: {}: `selector` does not "
-                          "match template `labels`"));
+              ElementsAre(AllOf(HasSubstr("spec.template.metadata.labels: Invalid value: {"),
+                                HasSubstr("\"app\":\"a\""),
+                                HasSubstr("`selector` does not match template `labels`"))));
   // As a server has made it.
   EXPECT_THAT(of("selector: {matchLabels: {controller-uid: u, batch.kubernetes.io/job-name: j}}"),
               IsEmpty());
   EXPECT_THAT(of("selector: {matchLabels: {batch.kubernetes.io/controller-uid: v}}"),
-              ElementsAre("spec.template.metadata.labels: Invalid value: {}: `selector` does not "
-                          "match template `labels`"));
+              ElementsAre(AllOf(HasSubstr("spec.template.metadata.labels: Invalid value: {"),
+                                HasSubstr("\"app\":\"a\""),
+                                HasSubstr("`selector` does not match template `labels`"))));
 }
 
 TEST(WorkloadRules, NumbersOfAJobMakeSense) {

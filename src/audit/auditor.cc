@@ -33,14 +33,15 @@ void DropManagedFields(rest::DocumentNode& object) {
   for (rest::DocumentNode& item : items->items) DropManagedFields(item);
 }
 
-// The fields of a Status, but for those that every event has by itself.
-std::string StatusFields(const rest::DocumentNode& status) {
+// The fields of a Status, but for those that every event has by itself; `words`: with what it says.
+std::string StatusFields(const rest::DocumentNode& status, bool words) {
   std::string fields;
   for (const api::Member& member : status.members) {
     if (member.key == "kind" || member.key == "apiVersion" || member.key == "metadata" ||
         member.key == "code") {
       continue;
     }
+    if (!words && (member.key == "message" || member.key == "details")) continue;
     fields +=
         fmt::format("{}\"{}\":{}", fields.empty() ? "" : ",", member.key, ToJson(member.value));
   }
@@ -99,7 +100,11 @@ void Trail::Answered(const apiserver::Response& response) {
   const bool has_body = response.stream == nullptr && response.body != nullptr;
   if (has_body && response.body->starts_with(R"({"kind":"Status")")) {
     const auto status = rest::ReadTree(*response.body);
-    if (status.ok() && rest::IsMap(*status)) event_.status = StatusFields(*status);
+    // What is wrong with a body is told with parts of it.
+    const bool of_body = response.status == 400 || response.status == 422;
+    if (status.ok() && rest::IsMap(*status)) {
+      event_.status = StatusFields(*status, !(secret_ && of_body));
+    }
   }
   if (has_body && event_.level >= Level::kRequestResponse && !secret_ &&
       response.body->starts_with('{')) {

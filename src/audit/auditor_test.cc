@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "fmt/format.h"
 #include "logs/output_for_test.h"
 
 namespace dray::audit {
@@ -81,6 +82,27 @@ TEST_F(AuditorTest, BodiesWithTokensAreNobodysBusiness) {
   trail->Answered(response);
   EXPECT_THAT(Text(), HasSubstr(R"("code":200)"));
   EXPECT_THAT(text_, Not(HasSubstr("hush")));
+}
+
+// A message may repeat what was sent: at every level that would be in the log.
+TEST_F(AuditorTest, WhatIsWrongWithASecretIsNobodysBusiness) {
+  Open(Level::kMetadata);
+  for (const std::string_view resource : {"secrets", "configmaps"}) {
+    for (const int code : {400, 404, 422}) {
+      SCOPED_TRACE(fmt::format("{} {}", resource, code));
+      const auto trail = auditor_->Begin(
+          {.path = "/x"}, {.verb = "create", .is_resource = true, .resource = resource});
+      apiserver::Response response;
+      response.status = code;
+      response.body = std::make_shared<const std::string>(
+          R"({"kind":"Status","status":"Failure","message":"data: got \"hush\"",)"
+          R"("reason":"Invalid","details":{"causes":[{"message":"hush"}]}})");
+      trail->Answered(response);
+      EXPECT_THAT(Text(), HasSubstr(R"("reason":"Invalid")"));
+      EXPECT_EQ(text_.find("hush") == text_.npos, resource == "secrets" && code != 404) << text_;
+      text_.clear();
+    }
+  }
 }
 
 TEST_F(AuditorTest, TheRequestBeganWhenItsFirstByteCame) {

@@ -100,6 +100,7 @@ class ControllersCommand final : public Command {
       options.authority = *std::move(text);
     }
     if (certificate_.empty()) return true;
+    if (!IsPrivate(io, kKey, key_)) return false;
     auto certificate = ReadText(io, certificate_);
     auto key = ReadText(io, key_);
     if (!certificate || !key) return false;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -19,6 +20,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // What comes of flags and file; nothing: they cannot be.
 struct Read {
@@ -160,6 +162,36 @@ TEST(SchedulerFlags, WhatCannotBeIsTold) {
   fails(
       {"--authentication-kubeconfig=/nowhere/k", "--bind-address=127.0.0.1", "--leader-elect=true"},
       "--authentication-kubeconfig: ");
+}
+
+TEST(SchedulerFlags, KeysThatOthersCanGetAtAreRefused) {
+  using std::filesystem::perms;
+  const TempFolder folder;
+  const std::string key = folder.Write("key", "no key");
+  const auto told = [&](perms others, const std::vector<std::string>& line) {
+    std::filesystem::permissions(key, perms::owner_read | perms::owner_write | others);
+    const Outcome outcome = RunLine(line);
+    EXPECT_EQ(outcome.code, 2);
+    return outcome.err;
+  };
+  const std::vector<std::string> lines[] = {
+      {"scheduler", "--kubeconfig=/nowhere", "--tls-cert-file=/nowhere",
+       "--tls-private-key-file=" + key},
+      {"controllers", "--kubeconfig=/nowhere", "--tls-cert-file=/nowhere",
+       "--tls-private-key-file=" + key},
+      {"controllers", "--kubeconfig=/nowhere", "--cluster-signing-cert-file=/nowhere",
+       "--cluster-signing-key-file=" + key}};
+  for (const auto& line : lines) {
+    SCOPED_TRACE(line.back());
+    for (const perms others : {perms::others_read, perms::others_write, perms::group_write}) {
+      EXPECT_THAT(told(others, line),
+                  AllOf(HasSubstr(line.back().substr(0, line.back().find('='))),
+                        HasSubstr("holds secrets"), HasSubstr("chmod 600 " + key)));
+    }
+    for (const perms others : {perms::none, perms::group_read}) {
+      EXPECT_THAT(told(others, line), Not(HasSubstr("holds secrets")));
+    }
+  }
 }
 
 }  // namespace

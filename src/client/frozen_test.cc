@@ -126,7 +126,7 @@ TEST_P(FrozenTest, AWatchThatFreezesIsStaleBeforeLongAndMissesNothing) {
   const auto frozen = steady_clock::now();
   Create("unseen");
   ASSERT_TRUE(Until([&] { return !watch->Stale().ok(); }));
-  EXPECT_LT(steady_clock::now() - frozen, kSilence + milliseconds(500));
+  EXPECT_LT(steady_clock::now() - frozen, kSilence + std::chrono::seconds(5));
   look();
   EXPECT_FALSE(seen.contains("unseen"));
   // It stays so, whatever is tried.
@@ -151,7 +151,7 @@ TEST_P(FrozenTest, AWatchIsStaleWhileItsNextOneIsNotAnswered) {
   EXPECT_THAT(watch->Stale(), IsOk());
   const auto begin = steady_clock::now();
   EXPECT_TRUE(Until([&] { return !watch->Stale().ok(); }));
-  EXPECT_LT(steady_clock::now() - begin, kSilence + milliseconds(500));
+  EXPECT_LT(steady_clock::now() - begin, kSilence + std::chrono::seconds(5));
   std::this_thread::sleep_for(kSilence);
   EXPECT_FALSE(watch->Stale().ok());
   SetRule({});

@@ -2,7 +2,6 @@
 #include "driver/device_file.h"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "api/validation.h"
 #include "api/yaml_text.h"
 #include "base/check.h"
+#include "base/seconds.h"
 #include "driver/placeholders.h"
 #include "fmt/format.h"
 
@@ -294,7 +294,7 @@ std::vector<rpc::DeviceHealth> HealthOf(const DeviceFile& file, std::string_view
       reports.push_back({.pool = std::string(NameOf(pool, node)),
                          .device = device.device.name,
                          .health = ParseHealth(health.status).value_or(rpc::Health::kUnknown),
-                         .timeout = std::chrono::seconds(health.timeout_seconds),
+                         .timeout = base::BoundedSeconds(health.timeout_seconds),
                          .message = health.message});
     });
   }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/seconds.h"
 #include "driver/described_driver.h"
 #include "files/temporary_folder.h"
 #include "testing/status_matchers.h"
@@ -65,6 +66,17 @@ TEST(DeviceFile, HasSlicesAsTheApiHasThemAndMore) {
   const auto again = ReadDeviceFile(ToYaml(*file));
   ASSERT_THAT(again, IsOk());
   EXPECT_EQ(*again, *file);
+}
+
+// Seconds of 64 bits are more nanoseconds than 64 bits count.
+TEST(DeviceFile, HealthCanBeBelievedForLongerThanAnybodyWaits) {
+  const auto file = ReadDeviceFile(
+      "driver: d.example.com\n"
+      "pools: [{devices: [{name: a, health: {status: Healthy, timeoutSeconds: 13000000000}}]}]\n");
+  ASSERT_THAT(file, IsOk());
+  const auto health = HealthOf(*file, "n1");
+  ASSERT_THAT(health, SizeIs(1));
+  EXPECT_EQ(health[0].timeout, base::kLongestTime);
 }
 
 TEST(DeviceFile, EveryFaultIsToldWithItsPlace) {

@@ -134,9 +134,11 @@ class Plane final : public ControlPlane {
     if (Status roles = rbac::EnsureBootstrapObjects(*controller_cluster_); !roles.ok()) {
       return base::Annotate(roles, "roles that every cluster has");
     }
+    // Before there are policies: one that forbids them, or cannot be read, would keep the server from
+    // starting, and nobody could delete it.
+    DRAY_RETURN_IF_ERROR(CreateMissing(*controller_cluster_, std::move(options_.objects)));
     following_roles_ = roles_.Follow(registry_->objects());
     following_policies_ = policies_.Follow(registry_->objects());
-    DRAY_RETURN_IF_ERROR(CreateMissing(*controller_cluster_, std::move(options_.objects)));
     DRAY_RETURN_IF_ERROR(AwaitWritten());
     deciders_.Elect(*store_, {.durable = cluster_.get(),
                               .scheduler = counted_for_scheduler_.get(),

@@ -8,9 +8,11 @@
 
 #include <string>
 
+#include "api/namespace.h"
 #include "api/pod.h"
 #include "api/resource_claim.h"
 #include "plane/plane_for_test.h"
+#include "store/sqlite/sqlite_store.h"
 
 namespace dray::plane {
 namespace {
@@ -53,6 +55,42 @@ TEST(ControlPlane, AfterARestartItGoesOnFromWhatIsStored) {
   plane.Create(PodFromTemplate("after"));
   EXPECT_TRUE(plane.Await("after", api::kPodRunning));
   EXPECT_THAT(plane.All<api::ResourceClaim>(), SizeIs(2));
+}
+
+// Nobody could repair what a server that does not start has stored.
+TEST(ControlPlane, StartsWithWhatCannotBeRead) {
+  TestPlane plane;
+  const std::string file = plane.folder() + "/objects.db";
+  const auto start = [&] {
+    plane.StartWith({.store = *StoreAddress::Parse("sqlite:" + file), .objects = SmallCluster()});
+  };
+  start();
+  plane.Stop();
+  const std::string keys[] = {"/registry/core/namespaces/default",
+                              "/registry/core/namespaces/kube-system",
+                              "/registry/scheduling.k8s.io/priorityclasses/system-node-critical",
+                              "/registry/rbac.authorization.k8s.io/clusterroles/cluster-admin",
+                              "/registry/resource.k8s.io/deviceclasses/gpu.example.com"};
+  {
+    const auto store = store::OpenSqliteStore({.path = file});
+    ASSERT_TRUE(store.ok()) << store.status();
+    store::Transaction transaction;
+    for (const std::string& key : keys) {
+      EXPECT_NE((*store)->Find(key), nullptr) << key;
+      transaction.Put(key, R"({"metadata":{"name":[]}})");
+    }
+    // Nor does a policy keep it from starting, be it that nobody knows what it forbids.
+    const std::string policies = "/registry/admissionregistration.k8s.io/validatingadmissionpolic";
+    transaction.Put(policies + "ies/p", R"({"metadata":{"name":[]}})");
+    transaction.Put(policies + "ybindings/p",
+                    R"({"metadata":{"name":"p"},"spec":{"policyName":"p"}})");
+    ASSERT_TRUE((*store)->CommitAndWait(std::move(transaction)).ok());
+  }
+  start();
+  const auto& spaces = api::HubKind(api::TypeInfoOf<api::Namespace>());
+  EXPECT_EQ(plane.plane().cluster().Find(spaces, "", "default").status().code(),
+            StatusCode::kDataLoss);
+  EXPECT_TRUE(plane.plane().cluster().Find(spaces, "", "kube-public").ok());
 }
 
 TEST(ControlPlane, DeletedPodsGoAndGiveTheirDevicesBack) {

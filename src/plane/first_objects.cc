@@ -31,7 +31,9 @@ api::Object PriorityNamed(std::string_view name, std::string_view description) {
 
 // One that was made when nobody filled in what is meant by default: kubectl describe cannot show it.
 Status Complete(api::Cluster& cluster, const std::string& name) {
-  DRAY_ASSIGN_OR_RETURN(auto found, cluster.Find(PriorityKind(), "", name));
+  auto read = cluster.Find(PriorityKind(), "", name);
+  if (read.status().code() == StatusCode::kDataLoss) return {};
+  DRAY_ASSIGN_OR_RETURN(auto found, std::move(read));
   if (!found || found->As<api::PriorityClass>()->preemption_policy) return {};
   found->Mutable<api::PriorityClass>()->preemption_policy = "PreemptLowerPriority";
   return cluster.Update(*std::move(found)).status();
@@ -65,6 +67,9 @@ Status CreateMissing(api::Cluster& cluster, std::vector<api::Object> objects) {
       if (priority) DRAY_RETURN_IF_ERROR(Complete(cluster, *priority));
       continue;
     }
+    // What is there and cannot be read, or is to lie in a namespace that cannot, is told by log and health:
+    // a server that did not start could not be asked to delete it.
+    if (stored.status().code() == StatusCode::kDataLoss) continue;
     if (!stored.ok()) return stored.status();
     if (!node) continue;
     node->metadata = stored->metadata();

@@ -75,6 +75,19 @@ TEST_F(OwnTest, ADeletionOfManyLeavesWhatIsOthers) {
   EXPECT_EQ(world_.Get(slices_ + "/c").status, 200);
 }
 
+// Whose it was cannot be read any more.
+TEST_F(OwnTest, WhatCannotBeReadIsNobodysOwn) {
+  EXPECT_EQ(Create(kDriver, slices_, SliceOf("c", "n1", "gpu.example.com")), 201);
+  store::Transaction transaction;
+  transaction.Put("/registry/resource.k8s.io/resourceslices/c", "no slice");
+  ASSERT_TRUE(world_.store().CommitAndWait(std::move(transaction)).ok());
+  const std::string path = slices_ + "/c?ignoreStoreReadErrorWithClusterBreakingPotential=true";
+  for (const apiserver::User& user : {kNode, kDriver, kDriverOnNode}) {
+    EXPECT_EQ(As(user, "DELETE", path).status, 403) << user.name;
+  }
+  EXPECT_EQ(world_.Ask({.method = "DELETE", .path = path}).status, 200);
+}
+
 TEST_F(OwnTest, ADriverOnANodeIsBoundByBoth) {
   EXPECT_EQ(Create(kDriverOnNode, slices_, SliceOf("a", "n1", "gpu.example.com")), 201);
   EXPECT_EQ(Create(kDriverOnNode, slices_, SliceOf("b", "n2", "gpu.example.com")), 403);

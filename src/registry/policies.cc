@@ -114,6 +114,39 @@ std::map<std::string, std::string> WriteNotes::annotations() const {
   return annotations_;
 }
 
+// Whichever policies are in force at a moment.
+struct PolicyAdmission::InForce {
+  policy::PolicySet set;
+  // Not empty: what cannot be read, so that nobody knows what it forbids.
+  std::string unread;
+};
+
+namespace {
+
+// What is stored of a kind.
+struct AllOf {
+  std::vector<StoredObjectPtr> read;
+  std::vector<std::string> unread;  // names
+};
+
+AllOf AllStored(const Objects& objects, const api::KindInfo& kind) {
+  AllOf all;
+  const std::string prefix = PrefixOf(kind);
+  const auto range = objects.store().Range(prefix);
+  if (!range.ok()) return {{}, {"*"}};
+  for (const store::EntryPtr& entry : range->entries) {
+    auto stored = objects.Read(*entry);
+    if (stored.ok()) {
+      all.read.push_back(*std::move(stored));
+    } else {
+      all.unread.push_back(entry->key.substr(prefix.size()));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
 // Refresh is called by its admission, which lets in one thread at a time.
 class PolicyAdmission::Stored final : public Following {
  public:
@@ -122,19 +155,20 @@ class PolicyAdmission::Stored final : public Following {
   ~Stored() override {
     const base::MutexLock lock(admission_.mutex_);
     admission_.stored_ = nullptr;
-    admission_.set_ = nullptr;
+    admission_.in_force_ = nullptr;
     admission_.changed_ = false;
     admission_.none_ = true;
   }
   Stored(const Stored&) = delete;
   Stored& operator=(const Stored&) = delete;
 
-  std::shared_ptr<const policy::PolicySet> Read() {
+  std::shared_ptr<const InForce> Read() {
     Rearm();
     std::vector<std::shared_ptr<const policy::CompiledPolicy>> policies;
     std::map<std::string, Compiled> compiled;
-    // What cannot be read is not in force; it is told as such elsewhere.
-    for (const StoredObjectPtr& stored : objects_.Readable(PolicyKind())) {
+    const AllOf stored_policies = AllStored(objects_, PolicyKind());
+    const AllOf stored_bindings = AllStored(objects_, BindingKind());
+    for (const StoredObjectPtr& stored : stored_policies.read) {
       const api::ObjectMeta& metadata = stored->object().metadata();
       Compiled& row = compiled[metadata.name];
       row.generation = metadata.generation;
@@ -151,13 +185,31 @@ class PolicyAdmission::Stored final : public Following {
     }
     compiled_ = std::move(compiled);
     std::vector<policy::BindingSpec> bindings;
-    for (const StoredObjectPtr& stored : objects_.Readable(BindingKind())) {
+    for (const StoredObjectPtr& stored : stored_bindings.read) {
       bindings.push_back(policy::BindingSpec::Read(stored->object()));
     }
-    return std::make_shared<const policy::PolicySet>(std::move(policies), std::move(bindings));
+    std::string unread = Unread(stored_policies, stored_bindings, bindings);
+    return std::make_shared<const InForce>(
+        InForce{{std::move(policies), std::move(bindings)}, std::move(unread)});
   }
 
  private:
+  // What may be in force and cannot be read: a policy that is not bound is not, nor is a binding without
+  // a policy.
+  static std::string Unread(const AllOf& policies, const AllOf& all_bindings,
+                            const std::vector<policy::BindingSpec>& bindings) {
+    const bool any_policy = !policies.read.empty() || !policies.unread.empty();
+    if (any_policy && !all_bindings.unread.empty()) {
+      return fmt::format("ValidatingAdmissionPolicyBinding \"{}\"", all_bindings.unread.front());
+    }
+    const auto bound = std::ranges::find_if(policies.unread, [&](const std::string& name) {
+      return name == "*" ||
+             std::ranges::find(bindings, name, &policy::BindingSpec::policy) != bindings.end();
+    });
+    if (bound == policies.unread.end()) return {};
+    return fmt::format("ValidatingAdmissionPolicy \"{}\"", *bound);
+  }
+
   // From here on `changed_` is set at the next change. What has happened before is read afterwards.
   void Rearm() {
     for (int tries = 0; tries < 2; ++tries) {
@@ -200,27 +252,34 @@ std::unique_ptr<PolicyAdmission::Following> PolicyAdmission::Follow(const Object
   return following;
 }
 
-std::shared_ptr<const policy::PolicySet> PolicyAdmission::Current() const {
+std::shared_ptr<const PolicyAdmission::InForce> PolicyAdmission::Current() const {
   const base::MutexLock lock(mutex_);
   if (stored_ == nullptr) return nullptr;
   if (changed_.load()) {
     // Others ask Any() meanwhile: they wait here for what is being read, and do not pass by.
     none_ = false;
     changed_ = false;
-    set_ = stored_->Read();
-    none_ = set_->empty();
+    in_force_ = stored_->Read();
+    none_ = in_force_->set.empty() && in_force_->unread.empty();
   }
-  return set_;
+  return in_force_;
 }
 
 Status PolicyAdmission::Admit(const policy::Request& request, const Objects& objects,
                               WriteNotes* notes) const {
   if (!Any() || policy::IsExempt(request.version.resource.group, request.version.resource.name))
     return {};
-  const auto set = Current();
-  if (set == nullptr || set->empty()) return {};
+  const auto now = Current();
+  if (now == nullptr) return {};
+  if (!now->unread.empty() && request.version.resource.group != "coordination.k8s.io") {
+    return Refusal(
+        request, {.message = now->unread + " is stored and cannot be read: what it forbids is not "
+                                           "known, so everything is until it has been deleted",
+                  .reason = "Forbidden"});
+  }
+  if (now->set.empty()) return {};
   const StoredWorld world(objects, authorizer_);
-  policy::Verdict verdict = set->Admit(request, world);
+  policy::Verdict verdict = now->set.Admit(request, world);
   evaluated_ += verdict.evaluated;
   if (notes != nullptr) notes->Add(verdict);
   return verdict.denial ? Refusal(request, *verdict.denial) : Status();

@@ -51,14 +51,16 @@ class PolicyAdmission {
   // Whether there may be a policy in force.
   bool Any() const { return changed_.load() || !none_.load(); }
   // Refused: an ApiError, with the policy's words. `notes` may be null. `objects`: where the
-  // request's namespace and parameters are looked up.
+  // request's namespace and parameters are looked up. A policy that is bound and cannot be read may forbid
+  // anything: then everything is refused but leases, by which leaders and nodes show that they live.
   Status Admit(const policy::Request& request, const Objects& objects, WriteNotes* notes) const;
   // Expressions evaluated so far.
   std::uint64_t evaluated() const { return evaluated_.load(); }
 
  private:
   class Stored;
-  std::shared_ptr<const policy::PolicySet> Current() const;
+  struct InForce;
+  std::shared_ptr<const InForce> Current() const;
 
   const api::Authorizer& authorizer_;
   mutable std::atomic<bool> changed_ = false;
@@ -66,7 +68,7 @@ class PolicyAdmission {
   mutable std::atomic<std::uint64_t> evaluated_ = 0;
   mutable base::Mutex mutex_;
   Stored* stored_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  mutable std::shared_ptr<const policy::PolicySet> set_ ABSL_GUARDED_BY(mutex_);
+  mutable std::shared_ptr<const InForce> in_force_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Whoever gives a policy parameters must be allowed to read them: its messages could tell them.

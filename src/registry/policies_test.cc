@@ -104,6 +104,47 @@ TEST_F(PolicyTest, NobodyPassesByWhileItIsRead) {
   EXPECT_FALSE(passed);
 }
 
+// What cannot be read may forbid anything, and is not absent.
+TEST_F(PolicyTest, ThatCannotBeReadForbidsEverythingUntilItIsDeleted) {
+  const std::string key = "/registry/admissionregistration.k8s.io/validatingadmissionpolic";
+  const auto overwrite = [&](const std::string& place) {
+    ASSERT_NE(world_.store().Find(key + place), nullptr) << place;
+    store::Transaction transaction;
+    transaction.Put(key + place, R"({"metadata":{"name":"p"},"spec":"none"})");
+    ASSERT_TRUE(world_.store().CommitAndWait(std::move(transaction)).ok());
+  };
+  const auto remove = [&](const std::string& path) {
+    return world_
+        .Ask({.method = "DELETE",
+              .path = path,
+              .body = R"({"ignoreStoreReadErrorWithClusterBreakingPotential":true})"})
+        .status;
+  };
+  EXPECT_EQ(Policy("  validations: [{expression: 'true'}]\n").status, 201);
+  overwrite("ies/p");
+  EXPECT_EQ(Map("a").status, 201) << "nobody has bound it";
+  EXPECT_EQ(Bind().status, 201);
+  const Answer refused = Map("b");
+  EXPECT_EQ(refused.status, 403) << refused.text;
+  EXPECT_THAT(refused.text,
+              HasSubstr(R"(configmaps \"b\" is forbidden: ValidatingAdmissionPolicy \"p\" is )"
+                        "stored and cannot be read"));
+  EXPECT_EQ(world_.Ask({.method = "DELETE", .path = kMaps + "/a"}).status, 403);
+  EXPECT_EQ(world_
+                .Post("/apis/coordination.k8s.io/v1/namespaces/default/leases",
+                      R"({"metadata":{"name":"l"}})")
+                .status,
+            201);
+  EXPECT_EQ(remove(kPolicies + "/p"), 200);
+  EXPECT_EQ(Map("b").status, 201);
+  overwrite("ybindings/p");
+  EXPECT_EQ(Map("c").status, 201) << "there is no policy";
+  EXPECT_EQ(Policy("  validations: [{expression: 'true'}]\n", "other").status, 201);
+  EXPECT_THAT(Map("d").text, HasSubstr(R"(ValidatingAdmissionPolicyBinding \"p\" is stored)"));
+  EXPECT_EQ(remove(kBindings + "/p"), 200);
+  EXPECT_EQ(Map("d").status, 201);
+}
+
 TEST_F(PolicyTest, ItsOwnDeletionIsNotRefused) {
   EXPECT_EQ(Policy("  validations: [{expression: 'false'}]\n", "p", "*").status, 201);
   EXPECT_EQ(Bind().status, 201);

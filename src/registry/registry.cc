@@ -400,7 +400,12 @@ void Registry::Delete(const api::KindInfo& kind, std::string_view namespace_, st
         const auto read = objects_.Find(kind, space, name);
         if (options.unread && read.status().code() == StatusCode::kDataLoss) {
           *gone = true;
-          return TryDeleteUnread(kind, space, name);
+          auto attempt = TryDeleteUnread(kind, space, name);
+          // Whoever may delete only their own cannot show that it is.
+          if (attempt.ok()) {
+            DRAY_RETURN_IF_ERROR(CheckOwn(context.user, nullptr, &attempt->result));
+          }
+          return attempt;
         }
         DRAY_ASSIGN_OR_RETURN(const auto found, read);
         if (!found) return rest::NotFound(kind, name);

@@ -11,6 +11,7 @@
 #include "CLI/CLI.hpp"
 #include "base/time.h"
 #include "cli/internal/command.h"
+#include "cli/internal/options.h"
 #include "cli/internal/paint.h"
 #include "cli/internal/scheduler_flags.h"
 #include "client/kubeconfig.h"
@@ -144,6 +145,7 @@ bool ReadServing(Io& io, const ProcessFlags& flags, plane::ProcessOptions& optio
     UsageError(io, "--tls-cert-file and --tls-private-key-file must both be given, or none");
     return false;
   }
+  if (!IsPrivate(io, "--tls-private-key-file", flags.key_file)) return false;
   if (!ReadPem(io, flags.certificate_file, serving.certificate.certificate) ||
       !ReadPem(io, flags.key_file, serving.certificate.key) ||
       !ReadPem(io, flags.client_authority_file, serving.client_authority) ||
