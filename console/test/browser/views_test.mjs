@@ -157,6 +157,26 @@ test('two hundred pods that wait for one reason are one cause', async () => {
   await own.stop();
 });
 
+test('many equal pods leave their answer in sight; a link leads to each of them, and to one that waits no more', async () => {
+  const own = await fresh();
+  own.kind = 'many';
+  own.picture.pending = Array.from({ length: 300 }, (_, i) => ({ namespace: 'default', name: `train-${i}`, since: own.now - i, claims: [] }));
+  const page = await browser.open(own.url('/console/pending'), { width: 390, height: 844, touch: true });
+  await page.locator('.answer').waitFor();
+  assert.ok((await page.locator('.answer').boundingBox()).y < 700, 'the answer is on the first screen of a phone');
+  await page.getByRole('button', { name: 'show all 200' }).click();
+  await page.getByText('and 100 more, for the same reason').waitFor();
+  assert.equal(await page.locator('.members button').count(), 200);
+  // Of a pod that is not among those that are listed, and of one that is not pending.
+  await page.goto(`http://127.0.0.1:${own.port}/console/pending?pod=default%2Ftrain-299`);
+  await page.locator('.outcome h2', { hasText: 'train-299' }).waitFor();
+  const [holder] = own.picture.claims;
+  await page.goto(`http://127.0.0.1:${own.port}/console/pending?pod=${holder.namespace}%2F${holder.pods[0]}`);
+  await page.locator('.answer', { hasText: `Pod ${holder.pods[0]} is not pending: it is on node gpu-00000` }).waitFor();
+  await end(page);
+  await own.stop();
+});
+
 test('what pods wait for is told anew when others wait, though as many', async () => {
   const own = await fresh();
   own.kind = 'many';
