@@ -171,6 +171,20 @@ test('on a phone, cells are for fingers and the state of a claim is in sight', a
   await page.goto(`http://127.0.0.1:${server.port}/console/claims`);
   const tags = page.locator('.claims .state-tag');
   await tags.first().waitFor();
+  // What a slider does is told where it is, and a tap away.
+  await page.setViewportSize({ width: 390, height: 700 });
+  await page.goto(`http://127.0.0.1:${server.port}/console/whatif`);
+  await page.getByRole('slider').first().fill('4');
+  const sum = page.getByRole('button', { name: /2 placed .* 2 still pending, as before/ });
+  await sum.waitFor();
+  assert.ok((await sum.boundingBox()).y < 650);
+  await sum.click();
+  await sum.waitFor({ state: 'detached' });
+  await page.locator('.outcomes').waitFor();
+  const bar = await page.evaluate(() => Math.max(...[...document.querySelectorAll('.top button')].map((button) => button.getBoundingClientRect().right)));
+  assert.ok(bar > 370, `the buttons of the header end at ${bar}, at its end`);
+  await page.goto(`http://127.0.0.1:${server.port}/console/claims`);
+  await tags.first().waitFor();
   for (const right of await tags.evaluateAll((all) => all.map((tag) => tag.getBoundingClientRect().right))) assert.ok(right <= 390, `a state ends at ${right}`);
   await end(page);
   await server.stop();
