@@ -56,7 +56,7 @@ function whatIf(): void {
   follow(address('whatif', [], { delete: gone }));
 }
 
-let prefix = 0; // when `g` was pressed
+let prefix = -Infinity; // when `g` was pressed, as the events say: a page that is busy handles them later
 
 const typing = (target: EventTarget | null): boolean => target instanceof HTMLElement && (target.isContentEditable || target.matches('textarea, select, input:not([type=range]):not([type=checkbox]):not([type=radio]):not([type=file])'));
 
@@ -88,8 +88,8 @@ export function startKeys(): void {
       return;
     }
     if (!keysOn.peek()) return;
-    if (Date.now() - prefix < 1200) {
-      prefix = 0;
+    if (event.timeStamp - prefix < 1200) {
+      prefix = -Infinity;
       const view = Object.hasOwn(kGo, event.key) ? kGo[event.key] : undefined;
       if (view) {
         event.preventDefault();
@@ -98,7 +98,7 @@ export function startKeys(): void {
       }
     }
     const acts: Record<string, () => void> = {
-      g: () => { prefix = Date.now(); },
+      g: () => { prefix = event.timeStamp; },
       '?': () => { helping.value = !helping.peek(); },
       t: switchTheme,
       y: copyLink,

@@ -4,11 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <ostream>
 #include <sstream>
+#include <streambuf>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/mutex.h"
 #include "base/utf8.h"
 #include "cli/cli_test_support.h"
 #include "plane/plane_for_test.h"
@@ -154,6 +160,39 @@ TEST(DevicesCommand, FitsTheTerminalAndItsLetters) {
               Not(HasSubstr("\x1b")));
 }
 
+// Output that somebody else reads while it is written.
+class Heard : public std::streambuf {
+ public:
+  std::string Text() {
+    const base::MutexLock lock(mutex_);
+    return text_;
+  }
+  bool Until(std::string_view words) {
+    for (int tries = 0; tries < 12000; ++tries) {
+      if (Text().find(words) != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ADD_FAILURE() << "no \"" << words << "\" in: " << Text();
+    return false;
+  }
+
+ protected:
+  int_type overflow(int_type c) override {
+    const char one = traits_type::to_char_type(c);
+    xsputn(&one, 1);
+    return c;
+  }
+  std::streamsize xsputn(const char* from, std::streamsize n) override {
+    const base::MutexLock lock(mutex_);
+    text_.append(from, static_cast<std::size_t>(n));
+    return n;
+  }
+
+ private:
+  base::Mutex mutex_;
+  std::string text_ ABSL_GUARDED_BY(mutex_);
+};
+
 // A whole control plane in this process.
 TEST(DevicesOfACluster, AreFollowed) {
   plane::TestPlane plane;
@@ -164,17 +203,24 @@ TEST(DevicesOfACluster, AreFollowed) {
   EXPECT_EQ(before.code, kExitOk) << before.err;
   EXPECT_THAT(before.err, StartsWith("8 devices on 2 nodes: 8 free"));
   std::vector<std::string> watch = ask;
-  watch.insert(watch.end(), {"-w", "--timeout", "4s"});
-  Outcome followed;
-  std::thread watcher([&] { followed = RunLine(watch); });
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  watch.emplace_back("-w");
+  Heard heard;
+  int code = -1;
+  std::thread watcher([&] {
+    const base::ManualClock clock(base::Time::FromUnix(1'780'000'000));
+    std::istringstream in;
+    std::ostringstream err;
+    std::ostream out(&heard);
+    code = Run(watch, in, out, err, {.clock = clock});
+  });
+  EXPECT_TRUE(heard.Until("4 free: gpu-0, gpu-1, gpu-2, gpu-3"));
   plane.Create(plane::PodFromTemplate("p"));
-  EXPECT_TRUE(plane.Await("p", "Running"));
+  EXPECT_TRUE(heard.Until("gpu.example.com/node-a/gpu-0: held by pod default/p (was free)"));
+  EXPECT_THAT(heard.Text(), StartsWith("node-a\n"));
+  // As Ctrl-C.
+  pthread_kill(watcher.native_handle(), SIGTERM);
   watcher.join();
-  EXPECT_EQ(followed.code, kExitOk) << followed.err;
-  EXPECT_THAT(followed.out,
-              AllOf(StartsWith("node-a\n"), HasSubstr("4 free: gpu-0, gpu-1, gpu-2, gpu-3"),
-                    HasSubstr("gpu.example.com/node-a/gpu-0: held by pod default/p (was free)")));
+  EXPECT_EQ(code, kExitOk);
   EXPECT_THAT(RunLine(ask).out, HasSubstr("gpu-0: held by pod default/p"));
 }
 

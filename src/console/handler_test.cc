@@ -35,9 +35,9 @@ class Reader {
     if (stream_ == nullptr) return;
     stream_->Start([this] { ++wakes_; });
   }
-  // Lines until one contains the text, or some seconds have gone by.
+  // Lines until one contains the text, or far too much time has gone by.
   std::string Until(std::string_view text) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     while (std::chrono::steady_clock::now() < end && !ended_) {
       std::vector<apiserver::Bytes> lines;
       ended_ = stream_->Pull(lines) == apiserver::StreamSource::State::kEnd;
@@ -60,11 +60,11 @@ class Reader {
 
 class LocalTest : public ::testing::Test {
  protected:
-  LocalTest() {
+  explicit LocalTest(std::chrono::nanoseconds patience = std::chrono::milliseconds(300)) {
     HandlerOptions options;
     options.door = {.token = std::string(kToken), .hosts = {"127.0.0.1:8080"}};
     options.version = "dray test";
-    options.patience = std::chrono::milliseconds(300);
+    options.patience = patience;
     handler = std::make_unique<ConsoleHandler>(hub, desk, std::move(options));
     source.Put<api::ResourceSlice>(
         testing::Slice("s").OnNode("n1").With(testing::Device("a")).With(testing::Device("b")));
@@ -177,7 +177,7 @@ TEST_F(LocalTest, ClaimsThatMayNotBeReadAreUnknownAndNotFree) {
   Get("fleet");
   hub.Wake();
   std::string body;
-  for (int i = 0; i < 1000 && body.find("\"claims\":true") == std::string::npos; ++i) {
+  for (int i = 0; i < 60000 && body.find("\"claims\":true") == std::string::npos; ++i) {
     body = BodyOf(Get("fleet"));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -185,7 +185,13 @@ TEST_F(LocalTest, ClaimsThatMayNotBeReadAreUnknownAndNotFree) {
   EXPECT_THAT(BodyOf(Get("info")), HasSubstr("resourceclaims is forbidden"));
 }
 
-TEST_F(LocalTest, OnePlanAtATimeAndInTime) {
+// Long enough that another request comes in between, however busy the machine is.
+class PatientTest : public LocalTest {
+ protected:
+  PatientTest() : LocalTest(std::chrono::seconds(3)) {}
+};
+
+TEST_F(PatientTest, OnePlanAtATimeAndInTime) {
   EXPECT_THAT(BodyOf(Post("plan", "{}")), HasSubstr("\"objects\":1"));
   EXPECT_EQ(Post("plan", "[]").status, 422);
   desk.held = true;
@@ -205,7 +211,7 @@ TEST_F(LocalTest, SimulationsRunAndAreForgotten) {
   EXPECT_EQ(Post("simulations", R"({"scenario": "a.yaml"})").status, 202);
   EXPECT_EQ(Post("simulations", R"({"scenario": "a.yaml"})").status, 429);
   std::string body;
-  for (int i = 0; i < 1000 && body.find("0.5") == std::string::npos; ++i) {
+  for (int i = 0; i < 60000 && body.find("0.5") == std::string::npos; ++i) {
     body = BodyOf(Get("simulations/s1"));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -219,7 +225,7 @@ TEST_F(LocalTest, SimulationsRunAndAreForgotten) {
             200);
   EXPECT_EQ(Get("simulations/s2").status, 404);
   desk.held = false;
-  for (int i = 0; i < 1000 && body.find("\"result\"") == std::string::npos; ++i) {
+  for (int i = 0; i < 60000 && body.find("\"result\"") == std::string::npos; ++i) {
     body = BodyOf(Get("simulations/s1"));
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }

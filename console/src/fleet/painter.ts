@@ -33,6 +33,8 @@ export class Painter {
   // Milliseconds of the last frames' drawing, for tests and for whoever wonders.
   readonly times: number[] = [];
   frames = 0;
+  // What was painted since the beginning: the work of a frame, whatever the machine.
+  readonly work = { tiles: 0, cells: 0, nodes: 0 };
 
   private readonly context: CanvasRenderingContext2D;
   private fleet!: Fleet;
@@ -229,6 +231,7 @@ export class Painter {
       tile = { canvas, context: canvas.getContext('2d', { alpha: false })!, index, used: 0 };
     }
     tile.index = index;
+    ++this.work.tiles;
     this.tiles.set(index, tile);
     const top = index * kTile;
     const buffer = this.buffer;
@@ -433,6 +436,7 @@ export class Painter {
     const { level } = layout;
     const sprite = sprites.get(lookOf(this.fleet.state[id]!, this.fleet.fill[id]!, this.fleet.marks[id]!, this.match !== undefined && this.match[id] !== 1));
     for (const tile of this.tilesOf(at.y, level.ch)) {
+      ++this.work.cells;
       const image = new ImageData(new Uint8ClampedArray(sprite.buffer as ArrayBuffer), sprites.w, sprites.h);
       tile.context.setTransform(1, 0, 0, 1, 0, 0);
       tile.context.putImageData(image, Math.round(at.x * this.ratio), Math.round((at.y - tile.index * kTile) * this.ratio));
@@ -450,6 +454,7 @@ export class Painter {
     const x = layout.x[slot]!;
     const tiles = this.tilesOf(y, template.h);
     if (tiles.length === 0) return;
+    ++this.work.nodes;
     const w = Math.ceil(template.w * this.ratio);
     const h = Math.ceil(template.h * this.ratio);
     if (w <= 0 || h <= 0) return;

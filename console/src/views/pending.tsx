@@ -9,6 +9,7 @@ import type { Cause, Cure, Explained, NodeGroup, NotCreated, Outcome, Reason } f
 import { count, cut, natural } from '../text';
 import { useChanges } from '../ui/changes';
 import { Age, CopyButton, Empty, ErrorBox, Link, Loading, useLoaded } from '../ui/parts';
+import { narrow } from '../ui/screen';
 import { rememberPlan } from './whatif';
 
 // Trying cures takes the process a moment: an answer that took long is not asked for often.
@@ -31,9 +32,13 @@ export function PendingView() {
   const loose = causes.reduce((sum, cause) => sum + (cause.claims ?? 0), 0);
   const oldest = causes.map((cause) => cause.oldest ?? '').filter((time) => time !== '').sort()[0];
   const opened = open !== '' ? open : pod !== '' ? causes.find((cause) => cause.members?.some((member) => `${member.namespace}/${member.name}` === pod))?.key ?? '' : causes.length === 1 ? causes[0]!.key : '';
+  // A link to a pod that no cause names: one of very many, or one that waits no more.
+  const [space, name] = pod.split('/');
+  const alone = space && name && !causes.some((cause) => cause.members?.some((member) => member.namespace === space && member.name === name));
   return (
     <section class="page" aria-labelledby="title">
       <h1 id="title">Why not</h1>
+      {alone && <div class="cause open"><div class="cause-body"><OneOutcome kind="pod" namespace={space} name={name} /></div></div>}
       {causes.length === 0 ? (
         <Empty title="No pod is pending">Every pod has a node and its devices.</Empty>
       ) : (
@@ -51,7 +56,12 @@ export function PendingView() {
 
 function CauseItem({ cause, open, outcome, missing, pod }: { cause: Cause; open: boolean; outcome: Outcome | undefined; missing: NotCreated[]; pod: string }) {
   const members = useMemo(() => [...(cause.members ?? [])].sort((a, b) => natural(a.name, b.name)), [cause]);
+  const [all, setAll] = useState(false);
   const selected = members.find((member) => `${member.namespace}/${member.name}` === pod);
+  const current = selected ?? members.find((member) => outcome?.name === member.name && outcome.namespace === member.namespace);
+  // The answer is what one came for: it stays in sight below them.
+  const few = members.slice(0, narrow.value ? 2 : 12);
+  const shown = all ? members : current && !few.includes(current) ? [...few, current] : few;
   return (
     <li class={open ? 'cause open' : 'cause'}>
       <button type="button" class="cause-head" aria-expanded={open} onClick={() => adjust({ cause: open ? '-' : cause.key, pod: undefined })}>
@@ -64,14 +74,15 @@ function CauseItem({ cause, open, outcome, missing, pod }: { cause: Cause; open:
           {missing.length > 0 && <ul class="plain">{missing.map((row) => <li key={`${row.namespace}/${row.owners?.join()}`}><strong class="mono">{row.namespace}/{row.owners?.[row.owners.length - 1]}</strong> {row.missing} of {count(row.wanted, 'pod')} cannot be created: {cut(row.reason, 400)}</li>)}</ul>}
           {members.length > 1 || (members[0] && !outcome) ? (
             <ul class="members" aria-label="Pods">
-              {members.slice(0, 40).map((member) => (
+              {shown.map((member) => (
                 <li key={`${member.namespace}/${member.name}`}>
-                  <button type="button" aria-pressed={member === selected || (!selected && outcome?.name === member.name && outcome.namespace === member.namespace)} onClick={() => adjust({ cause: cause.key, pod: `${member.namespace}/${member.name}` })}>
+                  <button type="button" aria-pressed={member === current} onClick={() => adjust({ cause: cause.key, pod: `${member.namespace}/${member.name}` })}>
                     {member.namespace}/{member.name} <span class="dim"><Age since={member.since} /></span>
                   </button>
                 </li>
               ))}
-              {cause.pods > 40 && <li class="dim">and {cause.pods - 40} more, for the same reason</li>}
+              {shown.length < members.length && <li><button type="button" class="link" onClick={() => setAll(true)}>show all {members.length}</button></li>}
+              {all && cause.pods > members.length && <li class="dim">and {cause.pods - members.length} more, for the same reason</li>}
             </ul>
           ) : null}
           {selected && (outcome?.name !== selected.name || outcome.namespace !== selected.namespace) ? <OneOutcome kind={selected.kind === 'ResourceClaim' ? 'claim' : 'pod'} namespace={selected.namespace} name={selected.name} /> : outcome && <OutcomeDetails outcome={outcome} />}
@@ -85,7 +96,17 @@ function OneOutcome({ kind, namespace, name }: { kind: 'pod' | 'claim'; namespac
   const { value, error, again } = useLoaded<Explained>((signal) => post('explain', { target: `${kind}/${namespace}/${name}` }, signal), [kind, namespace, name]);
   if (error !== undefined) return <ErrorBox error={error} retry={again} what={`${kind === 'pod' ? 'Pod' : 'Claim'} ${namespace}/${name} could not be explained.`} />;
   if (!value) return <Loading what={`${kind} ${name}`} />;
-  return <>{value.outcomes.map((outcome) => <OutcomeDetails key={outcome.name} outcome={outcome} />)}</>;
+  return <>{value.outcomes.map((outcome) => (outcome.state === 'Refused' || outcome.answer ? <OutcomeDetails key={outcome.name} outcome={outcome} /> : <NotPending key={outcome.name} outcome={outcome} />))}</>;
+}
+
+function NotPending({ outcome }: { outcome: Outcome }) {
+  const what = outcome.kind === 'Pod' ? 'Pod' : 'Claim';
+  return (
+    <div class="outcome">
+      <h2 class="mono">{outcome.namespace}/{outcome.name}</h2>
+      <p class="answer">{what} {outcome.name} {outcome.state !== 'Existing' && outcome.node ? `would go to node ${outcome.node} now` : `is not pending${outcome.node ? `: it is on node ${outcome.node}` : ''}`}.</p>
+    </div>
+  );
 }
 
 export function OutcomeDetails({ outcome }: { outcome: Outcome }) {

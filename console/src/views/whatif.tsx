@@ -13,6 +13,7 @@ import type { Outcome, Planned, PlanRequest, Scalable } from '../types';
 import { count, cut } from '../text';
 import { useChanges } from '../ui/changes';
 import { CopyButton, ErrorBox, Link, useLoaded } from '../ui/parts';
+import { narrow } from '../ui/screen';
 import { OutcomeDetails } from './pending';
 
 const kMostBytes = 3 * 1024 * 1024;
@@ -54,6 +55,8 @@ export function WhatIfView() {
   const [busy, setBusy] = useState(false);
   const [drag, setDrag] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
+  const result = useRef<HTMLDivElement>(null);
+  const [seen, setSeen] = useState(false);
   const scalable = useLoaded<Scalable>((aborted) => get('scalable', aborted), [structure.value, claimsVersion.value > 0]);
   const took = useRef(0);
   const version = useChanges(structure, () => Math.max(3000, took.current * 10000));
@@ -66,6 +69,13 @@ export function WhatIfView() {
     if (!inputs.peek().gone.includes(gone)) change({ gone: [...inputs.peek().gone, gone] });
     adjust({ delete: undefined });
   }, [query.get('delete')]);
+
+  // On a phone the plan is below what one types and moves: until one is there, its sum is in sight.
+  useEffect(() => {
+    const watch = new IntersectionObserver((entries) => setSeen(entries.some((entry) => entry.isIntersecting)), { rootMargin: '0px 0px -130px 0px' });
+    if (result.current) watch.observe(result.current);
+    return () => watch.disconnect();
+  }, []);
 
   const request = useMemo(() => planRequest(wanted), [wanted]);
   const something = request.manifests !== undefined || request.delete !== undefined || request.scale !== undefined || request.nodes !== undefined;
@@ -162,7 +172,8 @@ export function WhatIfView() {
           )}
           <label class="row">policy <select value={wanted.policy} onChange={(event) => change({ policy: event.currentTarget.value })}>{['first-fit', 'best-fit', 'fragmentation'].map((name) => <option key={name}>{name}</option>)}</select></label>
         </div>
-        <div class="result">
+        {narrow.value && plan && !seen && <button type="button" class="sum" onClick={() => result.current?.scrollIntoView()}>{sumOf(plan)} ▾</button>}
+        <div class="result" ref={result}>
           {stale && <div class="box warn" role="status">The connection is lost: planning goes on when it is back.</div>}
           {error !== undefined && <ErrorBox error={error} what="Nothing was planned." />}
           {!plan && error === undefined && <p class="dim">{busy ? 'Planning…' : 'Paste manifests, move a slider, or choose a claim to delete: the plan appears on the fleet below. Nothing is applied to the cluster.'}</p>}
@@ -224,17 +235,25 @@ function Slider({ name, detail, value, from, most, least = 0, set }: { name: str
 const kOrder = ['Refused', 'Preempted', 'Placed', 'Waiting', 'Existing'];
 const kStateWords = new Map([['Placed', 'would run'], ['Waiting', 'would run when its devices are ready'], ['Refused', 'would stay pending'], ['Preempted', 'would be evicted'], ['Existing', 'already running']]);
 
+// Rows are what is different; what stays as it is is in the counts alone.
+function sumOf(plan: Planned): string {
+  const s = (name: string): number => plan.summary[name] ?? 0;
+  const refused = plan.outcomes.filter((outcome) => outcome.state === 'Refused').length;
+  const before = Math.max(0, s('pending') - refused);
+  return [
+    `${s('placed') + s('waiting')} placed`,
+    before === 0 ? `${refused} pending` : refused === 0 ? `${before} still pending, as before` : `${refused} pending, and ${before} as before`,
+    `${s('preempted')} would be preempted`,
+    ...(s('existing') > 0 ? [`${s('existing')} already running`] : []),
+  ].join(' · ');
+}
+
 function PlanResult({ plan, busy }: { plan: Planned; busy: boolean }) {
   const [open, setOpen] = useState('');
-  const s = (name: string): number => plan.summary[name] ?? 0;
   const rows = [...plan.outcomes].sort((a, b) => kOrder.indexOf(a.state) - kOrder.indexOf(b.state));
-  const parts = [
-    `${s('placed') + s('waiting')} placed`, `${s('pending')} pending`, `${s('preempted')} would be preempted`,
-    ...(s('existing') > 0 ? [`${s('existing')} already running`] : []),
-  ];
   return (
     <>
-      <p class={`plan-head${busy ? ' busy' : ''}`} role="status"><strong>{parts.join(' · ')}</strong> <span class="dim">planned in {Math.max(1, Math.round((plan.seconds ?? 0) * 1000))} ms for the cluster as it is now; nothing was applied</span></p>
+      <p class={`plan-head${busy ? ' busy' : ''}`} role="status"><strong>{sumOf(plan)}</strong> <span class="dim">planned in {Math.max(1, Math.round((plan.seconds ?? 0) * 1000))} ms for the cluster as it is now; nothing was applied</span></p>
       {[...(plan.assumptions ?? []), ...(plan.notes ?? [])].map((note) => <p key={note} class="dim note-line">{cut(note, 400)}</p>)}
       {(plan.skipped ?? []).length > 0 && <p class="dim">Not planned: {plan.skipped!.map((row) => count(row.count, row.kind)).join(', ')}.</p>}
       {plan.podsNotCreated?.map((row) => <div key={`${row.namespace}/${row.owners?.join()}`} class="box warn">{row.owners?.[row.owners.length - 1]} in {row.namespace}: {row.missing} of {row.wanted} pods cannot be created: {cut(row.reason)}</div>)}

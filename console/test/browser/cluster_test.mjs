@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Browser, cell, drawn, end, until, Watch } from './browser.mjs';
+import { Browser, cell, drawn, end, goal, until } from './browser.mjs';
 import { Console, placed, stopAll, Up } from './live.mjs';
 
 const kResource = '/apis/resource.k8s.io/v1';
@@ -121,7 +121,7 @@ test('every cure that is marked sufficient gives the pod a node when it is carri
         assert.ok(found.length > 0, `${name} has a cure`);
         if (i >= found.length) break;
         await carryOut(own, name, found[i].plan);
-        await until(async () => (await own.api('GET', `${kPods}/${name}`)).spec.nodeName, `${name} has a node after: ${found[i].text}`, 60);
+        await until(async () => (await own.api('GET', `${kPods}/${name}`)).spec.nodeName, `${name} has a node after: ${found[i].text}`);
         tried.push(found[i].kind);
       } finally {
         await own.end();
@@ -132,7 +132,7 @@ test('every cure that is marked sufficient gives the pod a node when it is carri
   for (const kind of ['wait_for', 'change_request', 'extend_node', 'add_node']) assert.ok(tried.includes(kind), `${kind} is not among ${tried.join()}`);
 });
 
-test('a device that is given back is free, and held again when it is taken, each within a second', async () => {
+test('a device that is given back is free, and held again when it is taken, each at once', async () => {
   const page = await look(desk.url());
   await drawn(page);
   await page.locator('.live.ok').waitFor();
@@ -145,12 +145,9 @@ test('a device that is given back is free, and held again when it is taken, each
     await up.api('PATCH', '/apis/apps/v1/namespaces/default/deployments/inference/scale', { spec: { replicas } }, 'application/merge-patch+json');
     await until(async () => (await inference()).length === replicas, `${replicas} claims are allocated`);
     // From here on the API server tells everybody.
-    const watch = new Watch();
     const began = Date.now();
     await until(async () => (await held()).length === devices, `${devices} devices are held`);
-    const took = Date.now() - began;
-    console.log(`${replicas} replicas: shown ${took} ms after the API server knew`);
-    assert.ok(took < 1000 * watch.busy(), `${took} ms, ${watch.busy().toFixed(1)} times busy`);
+    goal(`${replicas} replicas: shown after the API server knew`, Date.now() - began, 1000);
   };
   await scale(1, all.length - 1);
   await scale(2, all.length);
@@ -159,21 +156,19 @@ test('a device that is given back is free, and held again when it is taken, each
 });
 const keyOf = (claim) => claim.status.allocation.devices.results.map(({ driver, pool, device }) => `${driver}/${pool}/${device}`)[0];
 
-test('a slider is answered within 300 ms; an important pod strikes victims; a node more leaves too-big where it is', async () => {
+test('a slider is answered; an important pod strikes victims; a node more leaves too-big where it is', async () => {
   const page = await look(desk.url('/console/whatif'), { allow: [/422/] });
   await drawn(page);
   const slider = page.getByRole('slider', { name: /inference/ });
   await slider.waitFor();
   let best = Infinity;
   for (const replicas of [3, 4, 3, 4]) {
-    const watch = new Watch();
     const began = Date.now();
     await slider.fill(String(replicas));
     await until(async () => (await marks(page, 'planned')).length === replicas - 2, `${replicas - 2} more cells are dashed`);
-    best = Math.min(best, (Date.now() - began) / watch.busy());
+    best = Math.min(best, Date.now() - began);
   }
-  console.log(`planned ${best.toFixed(0)} ms after the slider moved`);
-  assert.ok(best <= 300, `${best} ms`);
+  goal('planned after the slider moved', best, 300, 30);
   await page.getByRole('button', { name: 'start over' }).click();
   // Without preemption by device, cpu is what somebody has to give back.
   await page.fill('textarea', `apiVersion: scheduling.k8s.io/v1

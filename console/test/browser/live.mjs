@@ -134,7 +134,7 @@ export async function placed(up) {
     const { items } = await up.api('GET', '/api/v1/namespaces/default/pods');
     const waiting = items.filter((pod) => !pod.spec.nodeName).map((pod) => pod.metadata.name).sort();
     return items.length >= 10 && waiting.join() === 'kep-5963-vgpu,too-big' && items.filter((pod) => pod.status.phase === 'Pending').length === 2;
-  }, 'the demo is placed', 60);
+  }, 'the demo is placed');
 }
 
 // A command of dray: its output as JSON.

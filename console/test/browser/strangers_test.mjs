@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, before, test } from 'node:test';
 import { MockServer } from '../mock/server.mjs';
-import { Browser, drawn, end } from './browser.mjs';
+import { Browser, drawn, end, settled } from './browser.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 let browser;
@@ -26,15 +26,16 @@ test('names of strangers are texts, everywhere', async () => {
   let shown = 0;
   for (const view of kHere) {
     await page.goto(`http://127.0.0.1:${server.port}/console/${view}`);
-    await page.waitForTimeout(500);
+    await settled(page);
     if (view === 'pending') await page.locator('.cause-head').first().click();
     if (view === 'simulate') {
       await page.locator('.start button').click();
-      await page.waitForTimeout(2300);
+      await page.locator('.compare').waitFor();
+      await settled(page);
     }
     if (view === 'whatif') {
       await page.getByRole('slider').first().fill('5');
-      await page.waitForTimeout(600);
+      await page.locator('.outcomes').waitFor();
     }
     const found = await page.evaluate(() => ({
       title: document.title, owned: window.owned, scripts: document.scripts.length, text: document.body.innerText,
@@ -59,8 +60,7 @@ test('names of strangers are texts, everywhere', async () => {
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press('/');
   await page.keyboard.type('script');
-  await page.waitForTimeout(400);
-  assert.ok((await page.getByRole('option').count()) > 0);
+  await page.locator('#hits [role=option]').first().waitFor();
   assert.equal(await page.evaluate(() => document.scripts.length), scripts);
   await end(page);
   await server.stop();
@@ -106,10 +106,10 @@ test('no view has an accessibility violation, light or dark, inspector open or c
     const views = ['fleet', 'fleet?view=map', 'fleet?view=list', 'fleet?view=map&sel=nic.example.com%2Fgpu-000000%2Fnic-0', 'fleet?view=map&sel=node%3Agpu-000000', 'claims', 'claims/default/kep-6080-same-numa-devices-xxwwr', 'pending?pod=default%2Ftoo-big', 'whatif', 'usage', 'simulate', 'classes?cel=device.attributes%5B%22gpu.example.com%22%5D.numa+%3D+0', 'classes?cel=device.driver+%3D%3D+%22nic.example.com%22', 'classes?tab=classes', 'classes?tab=slices'];
     for (const view of views) {
       await page.goto(`http://127.0.0.1:${server.port}/console/${view}`);
-      await page.waitForTimeout(450);
+      await settled(page);
       if (view === 'whatif') {
         await page.getByRole('slider').first().fill('4');
-        await page.waitForTimeout(400);
+        await page.locator('.outcomes').waitFor();
       }
       await check(page, `${view} ${theme} ${width}`);
       // Nothing sticks out sideways.
@@ -118,11 +118,11 @@ test('no view has an accessibility violation, light or dark, inspector open or c
     if (width > 500) {
       await page.keyboard.press('/');
       await page.keyboard.type('gpu');
-      await page.waitForTimeout(300);
+      await page.locator('#hits [role=option]').first().waitFor();
       await check(page, `search ${theme}`);
       await page.keyboard.press('Escape');
       await page.keyboard.press('?');
-      await page.waitForTimeout(100);
+      await page.getByRole('dialog').waitFor();
       await check(page, `help ${theme}`);
     }
     await end(page);
@@ -171,6 +171,20 @@ test('on a phone, cells are for fingers and the state of a claim is in sight', a
   await page.goto(`http://127.0.0.1:${server.port}/console/claims`);
   const tags = page.locator('.claims .state-tag');
   await tags.first().waitFor();
+  // What a slider does is told where it is, and a tap away.
+  await page.setViewportSize({ width: 390, height: 700 });
+  await page.goto(`http://127.0.0.1:${server.port}/console/whatif`);
+  await page.getByRole('slider').first().fill('4');
+  const sum = page.getByRole('button', { name: /2 placed .* 2 still pending, as before/ });
+  await sum.waitFor();
+  assert.ok((await sum.boundingBox()).y < 650);
+  await sum.click();
+  await sum.waitFor({ state: 'detached' });
+  await page.locator('.outcomes').waitFor();
+  const bar = await page.evaluate(() => Math.max(...[...document.querySelectorAll('.top button')].map((button) => button.getBoundingClientRect().right)));
+  assert.ok(bar > 370, `the buttons of the header end at ${bar}, at its end`);
+  await page.goto(`http://127.0.0.1:${server.port}/console/claims`);
+  await tags.first().waitFor();
   for (const right of await tags.evaluateAll((all) => all.map((tag) => tag.getBoundingClientRect().right))) assert.ok(right <= 390, `a state ends at ${right}`);
   await end(page);
   await server.stop();
@@ -183,7 +197,7 @@ test('narrow pages, large letters and forced colours are usable', async () => {
   await drawn(page);
   for (const view of ['fleet', 'claims', 'pending', 'whatif', 'usage', 'simulate', 'classes']) {
     await page.goto(`http://127.0.0.1:${server.port}/console/${view}`);
-    await page.waitForTimeout(400);
+    await settled(page);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${view} is too wide`);
     // Targets for fingers.
     const small = await page.evaluate(() => [...document.querySelectorAll('main button:not(.link):not(.small), nav a')].filter((element) => element.checkVisibility() && element.getBoundingClientRect().height < 44).map((element) => element.outerHTML.slice(0, 80)));

@@ -140,6 +140,8 @@ export function explain(p, kind, body) {
   if (body.target) {
     const [, namespace, name] = body.target.split('/');
     const found = all.find((row) => row.members.some((member) => member.namespace === namespace && member.name === name));
+    const holder = p.claims.find((claim) => claim.namespace === namespace && claim.pods.includes(name));
+    if (!found && holder) return { rev: 1, seconds: 0.01, outcomes: [{ kind: 'Pod', namespace, name, state: 'Existing', node: p.nodeOf(holder.devices[0]), claims: [] }] };
     if (!found) return undefined;
     return { rev: 1, seconds: 0.01, outcomes: [{ ...found.outcome, namespace, name, cause: found.cause.key }] };
   }

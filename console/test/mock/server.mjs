@@ -35,6 +35,7 @@ export class MockServer {
     this.log = []; // of the stream: what has changed at each rev
     this.streams = new Set();
     this.simulations = [];
+    this.steps = 0; // looks at a simulation until it has ended; 0: it takes 1.5 s
     this.asked = []; // what the page has asked for
     this.picture = kMade[kind](now, ...size);
     if (kind === 'denied') {
@@ -64,6 +65,7 @@ export class MockServer {
   }
 
   send(line) {
+    this.lastSent = Date.now();
     const text = `${JSON.stringify(line)}\n`;
     for (const response of this.streams) response.write(text);
   }
@@ -220,8 +222,9 @@ export class MockServer {
   }
 
   simulation(run, whole) {
-    const { began, ...rest } = run;
-    const progress = Math.min(1, (Date.now() - began) / (this.simulationTime ?? 1500));
+    const { began, looks = 0, ...rest } = run;
+    run.looks = looks + 1;
+    const progress = this.steps ? Math.min(1, looks / this.steps) : Math.min(1, (Date.now() - began) / 1500);
     const done = progress >= 1;
     return { ...rest, state: done ? 'done' : 'running', progress, simulatedSeconds: Math.round(86400 * progress), ...(done && whole ? { result: answers.simulationResult(run.seed, run.policy, random(run.seed)) } : {}) };
   }
