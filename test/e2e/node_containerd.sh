@@ -191,6 +191,7 @@ field Completed '{.status.ephemeralContainerStatuses[0].state.terminated.reason}
 
 # A port of the pod, and one on which nobody listens.
 forward() {
+  : >"$folder/forward"
   kubectl port-forward pod/works ":$1" >"$folder/forward" 2>&1 &
   forwarder=$!
   eventually 'Forwarding from' cat "$folder/forward"

@@ -119,17 +119,20 @@ field 0 '{.status.containerStatuses[0].restartCount}' pod web
 says '^4242$' kubectl exec web -- /bin/busybox cat /proc/sys/net/ipv4/ip_unprivileged_port_start
 
 # A port of a pod that has no address.
+: >"$folder/forward"
 kubectl port-forward pod/web :80 >"$folder/forward" 2>&1 &
 forwarder=$!
 eventually 'Forwarding from' cat "$folder/forward"
 port=$(sed -n 's/^Forwarding from 127.0.0.1:\([0-9]*\) .*/\1/p' "$folder/forward")
 for _ in 1 2 3; do says '^hello$' "$busybox" wget -q -O - "http://127.0.0.1:$port/"; done
+: >"$folder/forward"
 KUBECTL_PORT_FORWARD_WEBSOCKETS=false kubectl port-forward pod/web :80 >"$folder/forward" 2>&1 &
 second=$!
 eventually 'Forwarding from' cat "$folder/forward"
 port=$(sed -n 's/^Forwarding from 127.0.0.1:\([0-9]*\) .*/\1/p' "$folder/forward")
 says '^hello$' "$busybox" wget -q -O - "http://127.0.0.1:$port/"
 kill "$forwarder" "$second"
+: >"$folder/forward"
 kubectl port-forward pod/web :81 >"$folder/forward" 2>&1 &
 forwarder=$!
 eventually 'Forwarding from' cat "$folder/forward"

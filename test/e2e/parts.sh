@@ -59,7 +59,7 @@ for part in scheduler controllers; do
   for n in 1 2; do
     # shellcheck disable=SC2086
     start $part$n $part --kubeconfig "$folder/data/$part.kubeconfig" --secure-port 0 --leader-elect-identity $part$n \
-      --leader-elect-lease-duration 3s --leader-elect-renew-deadline 2s --leader-elect-retry-period 500ms $extra
+      --leader-elect-lease-duration 10s --leader-elect-renew-deadline 8s --leader-elect-retry-period 500ms $extra
     eval "$part$n=$started"
     [ $n = 2 ] || until_says "$part *[sw]" grep -v waiting "$folder/$part$n.out"
   done

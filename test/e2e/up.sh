@@ -23,8 +23,24 @@ finish() {
 }
 trap finish EXIT
 
-# free_port: one of loopback that nobody has at this moment.
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# How long something may take: for machines that have other things to do.
+patience=90
+
+# free_port: one of loopback that nobody has at this moment, and that no connection is given before it is used.
+free_port() {
+  python3 - <<'PYTHON'
+import random, socket
+while True:
+    port = random.randrange(12000, 32000)
+    with socket.socket() as one:
+        try:
+            one.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        print(port)
+        break
+PYTHON
+}
 
 # start_etcd FLAGS...: one of the test's own; its address is $etcd_address. With TLS where $etcd_scheme says https and $etcd_tls what
 # etcdctl needs for it.
@@ -37,12 +53,13 @@ start_etcd() {
     --listen-peer-urls "$peers" --initial-advertise-peer-urls "$peers" --initial-cluster "default=$peers" --unsafe-no-fsync \
     --max-txn-ops 1100 --log-level error "$@" >"$folder/etcd.log" 2>&1 &
   etcd_pid=$!
-  for _ in $(seq 300); do
+  give_up=$(($(date +%s) + patience))
+  while [ "$(date +%s)" -lt "$give_up" ]; do
     # shellcheck disable=SC2086
     "${etcd}ctl" --endpoints "$etcd_scheme://$etcd_address" $etcd_tls get none >/dev/null 2>&1 && return
     sleep 0.1
   done
-  fail "etcd is not ready after 30 s: $(cat "$folder/etcd.log")"
+  fail "etcd is not ready after $patience s: $(cat "$folder/etcd.log")"
 }
 
 fail() {
@@ -62,10 +79,13 @@ start() {
     start_etcd
     store="--store etcd://$etcd_address"
   fi
+  # What the one before it has said must not be taken for its own.
+  : >"$folder/out"
   # shellcheck disable=SC2086
   "$DRAY_BINARY" up --data "$folder/data" --listen 127.0.0.1:0 $store "$@" >"$folder/out" 2>"$folder/err" &
   pid=$!
-  for _ in $(seq 300); do
+  give_up=$(($(date +%s) + patience))
+  while [ "$(date +%s)" -lt "$give_up" ]; do
     if grep -q '^ready' "$folder/out"; then
       server=$(sed -n 's/^apiserver *//p' "$folder/out")
       return
@@ -73,7 +93,7 @@ start() {
     kill -0 "$pid" 2>/dev/null || { pid=; fail "it did not start"; }
     sleep 0.1
   done
-  fail "it is not ready after 30 s"
+  fail "it is not ready after $patience s"
 }
 
 stop() {
@@ -108,11 +128,11 @@ refuses() {
   grep -q -- "$text" "$folder/said" || fail "$* does not refuse with \"$text\": $(cat "$folder/said")"
 }
 
-# eventually TEXT COMMAND...: within 20 s.
+# eventually TEXT COMMAND...: now or soon.
 eventually() {
   text=$1
   shift
-  give_up=$(($(date +%s) + 20))
+  give_up=$(($(date +%s) + patience))
   while [ "$(date +%s)" -lt "$give_up" ]; do
     if "$@" >"$folder/said" 2>&1 && grep -q -- "$text" "$folder/said"; then return; fi
     sleep 0.2
@@ -131,7 +151,7 @@ apply() {
 field() {
   wanted=$1 path=$2
   shift 2
-  give_up=$(($(date +%s) + 20))
+  give_up=$(($(date +%s) + patience))
   while [ "$(date +%s)" -lt "$give_up" ]; do
     found=$(kubectl get "$@" -o "jsonpath=$path" 2>&1) || true
     [ "$found" != "$wanted" ] || return 0
@@ -149,7 +169,7 @@ another() {
 # runs PODS...
 runs() {
   for pod in "$@"; do
-    says 'condition met' kubectl wait --for=condition=Ready "pod/$pod" --timeout=20s
+    says 'condition met' kubectl wait --for=condition=Ready "pod/$pod" --timeout="${patience}s"
   done
 }
 

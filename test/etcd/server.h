@@ -57,7 +57,7 @@ class Server {
   std::unique_ptr<client::HttpClient> http_;
 };
 
-// As long as it takes, half a minute at most.
+// As long as it takes, two minutes at most.
 bool Until(const std::function<bool()>& done);
 
 }  // namespace dray::etcd

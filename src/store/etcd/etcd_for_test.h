@@ -19,7 +19,7 @@ namespace dray::store {
 
 // Empty: it is not there.
 std::string EtcdProgram();
-// Waits until it is true; false after 30 s.
+// Waits until it is true; false after two minutes.
 bool Eventually(const std::function<bool()>& what);
 // A TCP port of loopback that nobody has at this moment.
 int FreePort();
@@ -78,7 +78,7 @@ class EtcdCluster {
   // Sends it; KILL and TERM are waited for.
   void Signal(std::size_t member, int signal);
   bool Serves(std::size_t member) const;
-  // Until a member answers reads that need a majority; fails the test after a minute.
+  // Until a member answers reads that need a majority; fails the test after two minutes.
   void AwaitHealthy() const;
   // The member that leads; size(): none.
   std::size_t Leader() const;
@@ -92,6 +92,10 @@ class EtcdCluster {
     pid_t pid = 0;
   };
   std::unique_ptr<rpc::EtcdMember> Connect(std::size_t member) const;
+  // False: one of them has ended at once, so another program was faster at its port.
+  bool Begin();
+  void End();
+  bool SomeServe() const;
 
   const EtcdClusterOptions options_;
   std::string folder_;

@@ -85,6 +85,8 @@ class Load {
 
   // No call after this; then everything is judged.
   void End() {
+    // Some of both sorts, however slowly it goes.
+    EXPECT_TRUE(Eventually([&] { return charges_ > 20; })) << "nothing is charged";
     stop_ = true;
     for (std::thread& client : clients_) client.join();
     clients_.clear();
@@ -144,6 +146,7 @@ class Load {
         const bool done = outcome.ok() && !outcome->conflict;
         const base::MutexLock lock(mutex_);
         if (!unknown) charged_[Pod(s, i + static_cast<int>(n))] = done;
+        charges_ += done ? 1 : 0;
       }
     }
   }
@@ -154,13 +157,10 @@ class Load {
     const auto pods = stores_[0]->Range("pod");
     ASSERT_THAT(pods, IsOk());
     EXPECT_EQ(std::to_string(pods->entries.size()), *stores_[0]->Find("quota")->value);
-    std::size_t made = 0;
     const base::MutexLock lock(mutex_);
     for (const auto& [pod, done] : charged_) {
       EXPECT_EQ(stores_[0]->Find(pod) != nullptr, done) << pod;
-      made += done ? 1 : 0;
     }
-    EXPECT_GT(made, 20u);
   }
 
   void Read(Store& store, ClientCall& call) {
@@ -298,6 +298,7 @@ class Load {
   std::atomic<std::uint64_t> not_done_ = 0;
   std::atomic<std::uint64_t> unknown_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
+  std::atomic<std::uint64_t> charges_ = 0;  // that were made
   std::atomic<std::int64_t> longest_pause_ms_ = 0;
   base::Mutex mutex_;
   std::vector<ClientCall> calls_ ABSL_GUARDED_BY(mutex_);
@@ -327,9 +328,10 @@ class EtcdMembers : public ::testing::Test {
     }
     return 0;
   }
-  // A machine that is busy with other things may take longer.
+  // What the rows of the specification say is for a machine of its own (DRAY_PATIENCE=1). Busy with other
+  // things one may take several times as long, and less than who waits for something that never comes.
   void ExpectPauseBelow(milliseconds most) {
-    EXPECT_LT(load_->longest_pause(), most * FromEnvironment("DRAY_PATIENCE", 3));
+    EXPECT_LT(load_->longest_pause(), most * FromEnvironment("DRAY_PATIENCE", 8));
   }
 
   std::unique_ptr<EtcdCluster> cluster_;
@@ -373,12 +375,11 @@ TEST_F(EtcdMembers, Row24TwoOfThreeAreDown) {
   cluster_->Signal(leader, SIGKILL);
   cluster_->Signal(other, SIGKILL);
   const std::uint64_t refused = load_->old_reads_refused();
-  std::this_thread::sleep_for(seconds(12));
-  // What needs no majority goes on, what does is refused.
+  // What needs no majority goes on, what does is refused when its time is over.
+  EXPECT_TRUE(Eventually([&] { return load_->old_reads_refused() > refused; }));
+  EXPECT_TRUE(Eventually([&] { return load_->not_done() + load_->unknown() > 0; }));
   EXPECT_THAT(load_->store(0).Range(""), IsOk());
   EXPECT_THAT(load_->store(1).Health(), IsOk());
-  EXPECT_GT(load_->old_reads_refused(), refused);
-  EXPECT_GT(load_->not_done() + load_->unknown(), 0u);
   cluster_->Start(leader);
   cluster_->Start(other);
   AwaitWrites(300);

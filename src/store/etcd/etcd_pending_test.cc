@@ -68,7 +68,18 @@ TEST_F(EtcdPending, WritersOfOneKeyShareARequest) {
   const auto groups = counts_.groups.load();
   const int requests = etcd_.calls("Txn");
   Tally tally;
-  CommitMany(500, tally);
+  {
+    // Until all are handed over, so that what shares a request is not up to the machine.
+    std::atomic<bool> hold = true;
+    const Faulty faulty(etcd_, [&](const std::string& method, When when) {
+      while (hold && method == "Txn" && when == When::kBefore) {
+        std::this_thread::sleep_for(milliseconds(1));
+      }
+      return Status();
+    });
+    CommitMany(500, tally);
+    hold = false;
+  }
   ASSERT_TRUE(Eventually([&] { return tally.all() == 500; }));
   EXPECT_EQ(tally.done, 500);
   EXPECT_EQ(Quota(), "500");

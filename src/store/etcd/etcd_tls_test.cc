@@ -52,7 +52,6 @@ class EtcdTlsTest : public EtcdAcceptanceReal {
     }
     options_.address = cluster_->Address("/dray");
     options_.tls = certificates_->Tls("dray");
-    options_.write_patience = seconds(4);
   }
 
   TempFolder folder_;
@@ -98,7 +97,7 @@ TEST_F(EtcdTlsTest, WhoCannotBeTrustedIsNotServed) {
     EXPECT_THAT(OpenEtcdStore(options_),
                 StatusIs(StatusCode::kUnavailable, HasSubstr("no member of etcd answers")))
         << what;
-    EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(10)) << what;
+    EXPECT_LT(std::chrono::steady_clock::now() - began, seconds(60)) << what;
   }
   // Without TLS neither.
   EtcdOptions plain = options_;
@@ -150,6 +149,7 @@ TEST_F(EtcdTlsTest, ATokenThatExpiresIsRenewed) {
 }
 
 TEST_F(EtcdTlsTest, APasswordThatWasChangedIsSaid) {
+  options_.write_patience = seconds(4);
   options_.tls = certificates_->Tls("other");
   options_.user = "dray";
   options_.password = "secret";

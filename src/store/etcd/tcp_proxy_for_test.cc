@@ -10,8 +10,11 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
+#include "fmt/format.h"
 #include "store/etcd/etcd_for_test.h"
 
 namespace dray::store {
@@ -62,7 +65,6 @@ TcpProxy::~TcpProxy() {
   {
     const base::MutexLock lock(mutex_);
     pumps.swap(pumps_);
-    if (listener_ >= 0) ::close(listener_);
   }
   for (std::thread& pump : pumps) pump.join();
 }
@@ -88,9 +90,8 @@ void TcpProxy::Refuse(bool refuse) {
     return;
   }
   const base::MutexLock lock(mutex_);
-  // Who waits for connections keeps it open until it has noticed: it ends now.
-  ::shutdown(listener_, SHUT_RDWR);
-  ::close(std::exchange(listener_, -1));
+  // Nobody gets in any more. Whoever waits at it closes it: its number must not be another's meanwhile.
+  ::shutdown(std::exchange(listener_, -1), SHUT_RDWR);
 }
 
 void TcpProxy::Cut() {
@@ -105,12 +106,33 @@ std::size_t TcpProxy::connections() const {
       std::ranges::count_if(connections_, [](const auto& one) { return !one->over; }));
 }
 
+bool TcpProxy::AwaitNoticed() const {
+  // Lines of /proc: number, local and remote address:port, state; hexadecimal. A client that has read the
+  // end and not closed yet is in state 8, one that has not read it in 1.
+  const std::string to = fmt::format(":{:04X}", port_);
+  return Eventually([&] {
+    std::ifstream sockets("/proc/self/net/tcp");
+    std::string line;
+    while (std::getline(sockets, line)) {
+      std::istringstream words(line);
+      std::string number;
+      std::string local;
+      std::string remote;
+      std::string state;
+      words >> number >> local >> remote >> state;
+      if (remote.ends_with(to) && (state == "01" || state == "08")) return false;
+    }
+    return true;
+  });
+}
+
 void TcpProxy::Accept() {
   const int port = std::stoi(target_.substr(target_.rfind(':') + 1));
+  int listener = -1;
   while (!stopping_) {
-    int listener = -1;
     {
       const base::MutexLock lock(mutex_);
+      if (listener != listener_ && listener >= 0) ::close(listener);
       listener = listener_;
     }
     pollfd ready{.fd = listener, .events = POLLIN};
@@ -131,10 +153,12 @@ void TcpProxy::Accept() {
     NoDelay(client);
     NoDelay(server);
     const base::MutexLock lock(mutex_);
+    if (listener != listener_) continue;  // refused by now, and cut with the others
     connections_.push_back(connection);
     pumps_.emplace_back([this, connection] { Pump(connection, /*answers=*/false); });
     pumps_.emplace_back([this, connection] { Pump(connection, /*answers=*/true); });
   }
+  if (listener >= 0) ::close(listener);
 }
 
 void TcpProxy::Pump(const std::shared_ptr<Connection>& connection, bool answers) {

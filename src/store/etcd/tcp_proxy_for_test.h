@@ -37,6 +37,9 @@ class TcpProxy {
   // Answers are lost: what the client sends goes through, what comes back does not.
   void DropAnswers(bool drop) { drop_answers_ = drop; }
   std::size_t connections() const;
+  // Until no client has a connection any more that was cut: what it sends then has not been sent. False:
+  // it takes too long.
+  bool AwaitNoticed() const;
 
  private:
   struct Connection;
