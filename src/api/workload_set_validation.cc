@@ -3,6 +3,7 @@
 // DaemonSets, StatefulSets, CronJobs, disruption budgets and limit ranges.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -17,6 +18,7 @@
 #include "api/internal/workload_validation.h"
 #include "api/limit_range.h"
 #include "api/stateful_set.h"
+#include "base/time_zone_names.h"
 #include "fmt/format.h"
 
 namespace dray::api::internal {
@@ -133,6 +135,21 @@ void CheckStatefulSet(Report& report, const Path& at, const StatefulSetSpec& spe
   }
 }
 
+// One that has become unknown can stay.
+void CheckTimeZone(Report& report, const Path& at, const std::optional<std::string>& zone,
+                   const std::optional<std::string>& old) {
+  if (!zone || zone == old) return;
+  if (zone->empty()) {
+    report.Invalid(at, "", "must be nil or non-empty string");
+  } else if (LowerCase(*zone) == "local") {
+    report.Invalid(at, *zone,
+                   "timeZone must be an explicit time zone as defined in "
+                   "https://www.iana.org/time-zones");
+  } else if (!base::IsTimeZoneName(*zone)) {
+    report.Invalid(at, *zone, fmt::format("unknown time zone {}", *zone));
+  }
+}
+
 void CheckCronJob(Report& report, const Path& at, const CronJobSpec& spec) {
   constexpr std::array<std::string_view, 3> kPolicies = {kConcurrencyAllow, kConcurrencyForbid,
                                                          kConcurrencyReplace};
@@ -144,9 +161,6 @@ void CheckCronJob(Report& report, const Path& at, const CronJobSpec& spec) {
                    "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
   } else if (const auto parsed = CronSchedule::Parse(spec.schedule); !parsed.ok()) {
     report.Invalid(schedule, spec.schedule, base::Message(parsed.status()));
-  }
-  if (spec.time_zone && spec.time_zone->empty()) {
-    report.Invalid(at.Child("timeZone"), "", "must be nil or non-empty string");
   }
   if (!spec.concurrency_policy.empty()) {
     CheckOneOf(report, at.Child("concurrencyPolicy"), spec.concurrency_policy, kPolicies);
@@ -242,7 +256,10 @@ void ValidateStatefulSet(Report& report, const StatefulSet& set, const StatefulS
 }
 
 void ValidateCronJob(Report& report, const CronJob& job, const CronJob* old) {
-  CheckCronJob(report, Path("spec"), job.spec);
+  const Path at("spec");
+  CheckCronJob(report, at, job.spec);
+  CheckTimeZone(report, at.Child("timeZone"), job.spec.time_zone,
+                old == nullptr ? std::nullopt : old->spec.time_zone);
   const Path metadata("metadata");
   // A job's name gets eleven characters more, and must be a label then.
   if (old == nullptr && job.metadata.name.size() > kCronJobNameLength) {

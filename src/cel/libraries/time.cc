@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parts of timestamps and durations.
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <string>
 
 #include "absl/time/time.h"
 #include "base/status.h"
+#include "base/time_zone_names.h"
 #include "cel/functions.h"
 #include "cel/library.h"
 #include "cel/values.h"
@@ -43,7 +46,7 @@ ZoneOrError ReadZone(std::string_view name) {
   if (colon == std::string_view::npos) {
     ZoneOrError found;
     if (name.empty() || name == "UTC") return {absl::UTCTimeZone(), ""};
-    if (!absl::LoadTimeZone(base::ToAbsl(name), &found.zone)) {
+    if (!base::IsTimeZoneName(name) || !absl::LoadTimeZone(base::ToAbsl(name), &found.zone)) {
       found.error = fmt::format("unknown time zone {}", name);
     }
     return found;
@@ -58,8 +61,11 @@ ZoneOrError ReadZone(std::string_view name) {
   if (*minutes < 0 || *minutes > 59) {
     return {{}, fmt::format("timezone offset minutes out of range [0, 59]: {}", name)};
   }
-  const int offset = name[0] == '-' ? *hours * 60 - *minutes : *hours * 60 + *minutes;
-  return {absl::FixedTimeZone(offset * 60), ""};
+  // Hours may be any number; no zone is more than a day away.
+  const std::int64_t whole = std::int64_t{*hours} * 60;
+  const std::int64_t offset = name[0] == '-' ? whole - *minutes : whole + *minutes;
+  constexpr std::int64_t kTooFar = 48 * 60;
+  return {absl::FixedTimeZone(static_cast<int>(std::clamp(offset, -kTooFar, kTooFar)) * 60), ""};
 }
 
 template <typename Part>

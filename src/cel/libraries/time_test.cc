@@ -33,6 +33,8 @@ TEST(TimeLib, Zones) {
       {"timestamp('2024-07-01T12:00:00Z').getHours('Nope/Zone')",
        "error: unknown time zone Nope/Zone"},
       {"timestamp('2024-07-01T12:00:00Z').getHours('../etc')", "error: "},
+      {"timestamp('2024-07-01T12:00:00Z').getHours('/dev/stdin')",
+       "error: unknown time zone /dev/stdin"},
       {"timestamp('2024-07-01T12:00:00+02:00').getHours()", "10"},
   });
 }
