@@ -60,7 +60,11 @@ bool EqualStructs(const StructInfo& info, const void* a, const void* b) {
 namespace internal {
 
 void BuildSlots(StructInfo& info) {
-  DRAY_CHECK(info.fields.size() <= 64, "a field table has at most 64 fields");
+  // A decoder remembers in one word which fields it has seen. A table that has no way into objects is
+  // walked beside them, and as long as its indexes are.
+  const bool decoded = std::ranges::any_of(
+      info.fields, [](const FieldInfo& field) { return field.get != nullptr || field.slot; });
+  DRAY_CHECK(info.fields.size() <= (decoded ? 64 : 32'767), info.name);
   std::size_t size = 8;
   while (size < info.fields.size() * 3) size *= 2;
   info.slots.assign(size, -1);

@@ -11,6 +11,10 @@ namespace dray::crd {
 using api::ListKind;
 using api::Shape;
 
+namespace {
+constexpr std::size_t kMostProperties = 32'000;
+}  // namespace
+
 FieldTypes::FieldTypes(const Schema& schema) {
   api::TypeInfo& any = New(Shape::kMap);
   any.element = &any;
@@ -55,7 +59,9 @@ const api::TypeInfo* FieldTypes::Make(const Schema& schema, bool root) {
     map.element = Make(*schema.additional, false);
     return &map;
   }
-  if (schema.type == "object" && (whole || !schema.properties.empty())) {
+  // More names than a table has room for are like those of a map.
+  const bool table = whole || !schema.properties.empty();
+  if (schema.type == "object" && table && schema.properties.size() < kMostProperties) {
     api::StructInfo& info = structs_.emplace_back();
     info.name = "";
     info.atomic = schema.map_type == "atomic";

@@ -129,33 +129,62 @@ void DropNulls(const Schema* schema, DocumentNode& node) {
   }
 }
 
-// Objects that are full of defaults, each of which has defaults in it, are as many as their schema.
-void FillIn(const Schema* schema, DocumentNode& node) {
-  if (schema == nullptr) return;
-  if (IsMap(node)) {
-    for (const Property& property : schema->properties) {
-      if (!property.schema->default_value) continue;
-      const DocumentNode* present = rest::FindIn(node, property.name);
-      if (present != nullptr && !IsForbiddenNull(*present, property.schema.get())) continue;
-      rest::SetIn(node, property.name, *property.schema->default_value);
-    }
-    for (api::Member& member : node.members) {
-      const Schema* property = schema->FindProperty(member.key);
-      const Schema* below = property != nullptr ? property : schema->additional.get();
-      if (property == nullptr && IsForbiddenNull(member.value, below) && below->default_value) {
-        member.value = *below->default_value;
+// What a tree takes beside its place: its texts, and a little for each value.
+std::size_t WeightOf(const DocumentNode& node) {
+  constexpr std::size_t kValue = 8;
+  std::size_t weight = kValue + node.text.size();
+  for (const DocumentNode& item : node.items) weight += WeightOf(item);
+  for (const api::Member& member : node.members) {
+    weight += member.key.size() + WeightOf(member.value);
+  }
+  return weight;
+}
+
+// Objects that are full of defaults, each of which has defaults in it, are as many as their schema;
+// but a default may be as long as a request, and a list have as many items.
+class Filler {
+ public:
+  void FillIn(const Schema* schema, DocumentNode& node) {
+    if (schema == nullptr) return;
+    if (IsMap(node)) {
+      for (const Property& property : schema->properties) {
+        if (!property.schema->default_value) continue;
+        const DocumentNode* present = rest::FindIn(node, property.name);
+        if (present != nullptr && !IsForbiddenNull(*present, property.schema.get())) continue;
+        if (!Take(*property.schema->default_value)) return;
+        rest::SetIn(node, property.name, *property.schema->default_value);
       }
-      FillIn(below, member.value);
-    }
-  } else if (IsList(node)) {
-    for (DocumentNode& item : node.items) {
-      if (IsForbiddenNull(item, schema->items.get()) && schema->items->default_value) {
-        item = *schema->items->default_value;
+      for (api::Member& member : node.members) {
+        const Schema* property = schema->FindProperty(member.key);
+        const Schema* below = property != nullptr ? property : schema->additional.get();
+        if (property == nullptr && IsForbiddenNull(member.value, below) && below->default_value) {
+          if (!Take(*below->default_value)) return;
+          member.value = *below->default_value;
+        }
+        FillIn(below, member.value);
       }
-      FillIn(schema->items.get(), item);
+    } else if (IsList(node)) {
+      for (DocumentNode& item : node.items) {
+        if (IsForbiddenNull(item, schema->items.get()) && schema->items->default_value) {
+          if (!Take(*schema->items->default_value)) return;
+          item = *schema->items->default_value;
+        }
+        FillIn(schema->items.get(), item);
+      }
     }
   }
-}
+
+ private:
+  bool Take(const DocumentNode& value) {
+    const std::size_t weight = WeightOf(value);
+    if (weight > left_) left_ = 0;
+    if (left_ == 0) return false;
+    left_ -= weight;
+    return true;
+  }
+
+  std::size_t left_ = kMaxDefaults;
+};
 
 }  // namespace
 
@@ -166,7 +195,7 @@ void Prune(const Schema& schema, Whole whole, DocumentNode& tree,
 
 void SetDefaults(const Schema& schema, DocumentNode& tree) {
   DropNulls(&schema, tree);
-  FillIn(&schema, tree);
+  Filler().FillIn(&schema, tree);
 }
 
 }  // namespace dray::crd

@@ -7,6 +7,7 @@
 // the values of a field. Keys are unique in them.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ void Prune(const Schema& schema, Whole whole, DocumentNode& tree,
 
 // Fills in defaults: of members that are missing, and of nulls where there may be none. Nulls that
 // may not be and have no default are taken out first. Idempotent.
+//
+// At most kMaxDefaults bytes: an object with more is larger than any that is stored, and is refused
+// for that, but not before there is room for it.
+inline constexpr std::size_t kMaxDefaults = 16u << 20;
 void SetDefaults(const Schema& schema, DocumentNode& tree);
 
 }  // namespace dray::crd

@@ -94,5 +94,19 @@ TEST(ReadSchema, EndsAtItsBounds) {
   EXPECT_THAT(ReadSchemaFrom(Tree("{type: object}")).exceeds, IsEmpty());
 }
 
+// A list of `{}` as long as a request, with a default as long as another one: gigabytes.
+TEST(Defaults, EndWhereNoObjectIsStored) {
+  const std::string text(100'000, 'x');
+  std::string items = "{}";
+  for (int i = 0; i < 5'000; ++i) items += ", {}";
+  const std::string filled = Defaulted(
+      "{type: object, properties: {a: {type: array, items: {type: object, properties: "
+      "{b: {type: string, default: " +
+          text + "}}}}}}",
+      "{a: [" + items + "]}");
+  EXPECT_GT(filled.size(), kMaxDefaults / 2);
+  EXPECT_LT(filled.size(), kMaxDefaults + 1'000'000);
+}
+
 }  // namespace
 }  // namespace dray::crd
