@@ -24,7 +24,7 @@ struct ValidatingAdmissionPolicySpec : What a policy looks at, and what it wants
 4 failurePolicy string? default=Fail one-of=Fail,Ignore : What happens when an expression fails, or parameters are missing.
 5 auditAnnotations []AuditAnnotation most=20 : What is written into the audit log.
 6 matchConditions []MatchCondition keys=name most=64 : Expressions that must all be true for it to look at a request.
-7 variables []Variable keys=name : Expressions with a name, for the others to use.
+7 variables []Variable keys=name most=1000 : Expressions with a name, for the others to use.
 
 struct ParamKind atomic : A kind.
 1 apiVersion string required : Its group and version.

@@ -79,6 +79,13 @@ std::shared_ptr<const cel::Environment> EnvironmentOf(
   std::vector<cel::Variable> known;
   std::shared_ptr<const cel::Environment> environment = WithVariables(base, known);
   for (const NamedExpression& variable : variables) {
+    if (known.size() == kMaxVariables) {
+      if (compiled == nullptr) break;
+      compiled->push_back(
+          {.text = variable.expression,
+           .error = fmt::format("a policy has at most {} variables", kMaxVariables)});
+      continue;
+    }
     std::shared_ptr<const cel::CheckedExpr> tree;
     Expression expression =
         CompileExpression(variable.expression, Purpose::kAnything, environment, &tree);

@@ -3,6 +3,7 @@
 // A policy with its expressions compiled, once for all requests.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +25,10 @@ struct Expression {
 
   bool there() const { return !text.empty(); }
 };
+
+// As many variables as a policy may have. Each has the types of those before it, so that what all of
+// them cost grows with the square of their number.
+inline constexpr std::size_t kMaxVariables = 1000;
 
 // What the result may be.
 enum class Purpose : unsigned char { kCondition, kText, kTextOrNull, kAnything };

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fmt/format.h"
 #include "policy/policy_for_test.h"
 
 namespace dray::policy {
@@ -213,6 +214,16 @@ TEST_F(EvaluationTest, AnnotationsAreTextsOrNothing) {
   ASSERT_EQ(judgement.annotations.size(), 2u);
   EXPECT_EQ(judgement.annotations[0].value, "it is m");
   EXPECT_THAT(judgement.annotations[1].error, HasSubstr("no such key: nothing"));
+}
+
+// Without a limit the time for them is that of all pairs: hours, for what fits into one request.
+TEST(CompiledPolicy, VariablesThatAreTooManyAreNotLookedAt) {
+  std::string spec = "  variables:\n";
+  for (int i = 0; i < 60'000; ++i) spec += fmt::format("  - {{name: v{}, expression: '1'}}\n", i);
+  const CompiledPolicy policy(SpecFrom(spec));
+  const api::ErrorList errors = policy.Errors();
+  ASSERT_EQ(errors.size(), 60'000 - kMaxVariables);
+  EXPECT_THAT(errors.front().detail, HasSubstr("at most 1000 variables"));
 }
 
 TEST(CompiledPolicy, TellsWhatIsWrongWhereItIs) {

@@ -20,6 +20,7 @@ using cel::EnvironmentBuilder;
 using cel::Type;
 
 constexpr std::size_t kMostKinds = 10;
+constexpr std::size_t kMostLooks = 10'000;  // for them
 
 // Structs as objects with fields, each once.
 class Types {
@@ -101,16 +102,27 @@ bool HasWildcard(const std::vector<std::string>& texts) {
                              [](const std::string& text) { return text.find('*') != text.npos; });
 }
 
+using ByName = std::map<std::tuple<std::string_view, std::string_view, std::string_view>,
+                        const api::KindInfo*>;
+
+std::vector<const api::KindInfo*> Listed(const ByName& kinds) {
+  std::vector<const api::KindInfo*> list;
+  for (const auto& [name, kind] : kinds) list.push_back(kind);
+  return list;
+}
+
 // Those that rules name without a wildcard, by group, version and kind.
 std::vector<const api::KindInfo*> KindsOf(const PolicySpec& spec, const KnownKinds& kinds) {
-  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const api::KindInfo*>
-      all;
+  ByName all;
+  std::size_t looks = 0;
   for (const MatchRule& rule : spec.match.rules) {
     if (HasWildcard(rule.groups) || HasWildcard(rule.versions)) continue;
     for (const std::string& group : rule.groups) {
       for (const std::string& version : rule.versions) {
         for (const std::string& resource : rule.resources) {
-          if (resource.find_first_of("*/") != resource.npos || all.size() >= kMostKinds) continue;
+          // A rule with thousands of each has more combinations than anybody waits for.
+          if (all.size() >= kMostKinds || ++looks > kMostLooks) return Listed(all);
+          if (resource.find_first_of("*/") != resource.npos) continue;
           const api::KindInfo* kind = kinds.of_resource(group, version, resource);
           if (kind == nullptr || api::IsCustom(*kind)) continue;
           all.emplace(std::tuple(kind->group, kind->version, kind->kind), kind);
@@ -118,9 +130,7 @@ std::vector<const api::KindInfo*> KindsOf(const PolicySpec& spec, const KnownKin
       }
     }
   }
-  std::vector<const api::KindInfo*> list;
-  for (const auto& [name, kind] : all) list.push_back(kind);
-  return list;
+  return Listed(all);
 }
 
 // What the compiler says, without the words that it puts in front.

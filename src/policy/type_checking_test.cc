@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +66,16 @@ TEST(TypeChecking, WildcardsAreNotLookedAt) {
             "['*'], operations: ['*'], resources: ['*']}\n"
             "  validations: [{expression: 'object.nothing == 1'}]\n"),
       IsEmpty());
+}
+
+// A rule of a few megabytes has more combinations than could be looked at in a year.
+TEST(TypeChecking, RulesWithManyCombinationsAreNotLookedAtInFull) {
+  std::string many;
+  for (int i = 0; i < 20'000; ++i) many += "x" + std::to_string(i) + ", ";
+  EXPECT_THAT(Check("  matchConstraints:\n    resourceRules:\n    - {apiGroups: [" + many +
+                    "zz], apiVersions: [" + many + "v1], operations: ['*'], resources: [" + many +
+                    "pods]}\n  validations: [{expression: 'object.nothing == 1'}]\n"),
+              IsEmpty());
 }
 
 TEST(TypeChecking, ParametersHaveTypes) {
