@@ -69,7 +69,7 @@ StatusOr<rest::DecodedBody> DecodedTree(const Exchange& exchange, rest::Document
 StatusOr<api::Object> Changed(Exchange& exchange, const SentPatch& patch,
                               rest::FieldValidation validation, const api::Object& stored) {
   const api::KindInfo& kind = exchange.kind();
-  DRAY_ASSIGN_OR_RETURN(rest::DocumentNode document, rest::ReadTree(stored.ToJson(kind)));
+  DRAY_ASSIGN_OR_RETURN(rest::DocumentNode document, rest::ReadTaken(stored.ToJson(kind)));
   DRAY_RETURN_IF_ERROR(Patched(patch.kind, patch.tree, *kind.type, document));
   const std::string text = ToJson(document);
   if (!rest::IsMap(document)) return NoObject(text, "the patch leaves no object");

@@ -183,9 +183,10 @@ void Merge(const Schema& schema, const DocumentNode& config, DocumentNode& objec
     return;
   }
   if (!IsMap(object)) object = MapNode();
+  MapEditor members(object, config.members.size());
   for (const api::Member& member : config.members) {
-    DocumentNode* present = FindIn(object, member.key);
-    if (present == nullptr) present = &SetIn(object, member.key, DocumentNode{});
+    DocumentNode* present = members.Find(member.key);
+    if (present == nullptr) present = &members.Set(member.key, DocumentNode{});
     Merge(Below(schema, member.key), member.value, *present);
   }
 }

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/valid_utf8.h"
 #include "fmt/format.h"
 #include "rest/api_error.h"
 
@@ -15,12 +17,17 @@ namespace {
 
 using Pointer = std::vector<std::string>;
 
+// A part of a patch in an answer about it: it may be as long as a request.
+constexpr std::size_t kMaxShown = 400;
+
+std::string_view Brief(std::string_view text) { return base::Beginning(text, kMaxShown); }
+
 // RFC 6901: "/a~1b/0".
 StatusOr<Pointer> ParsePointer(std::string_view text) {
   Pointer pointer;
   if (text.empty()) return pointer;
   if (text.front() != '/') {
-    return Unprocessable(fmt::format("a path begins with \"/\", \"{}\" does not", text));
+    return Unprocessable(fmt::format("a path begins with \"/\", \"{}\" does not", Brief(text)));
   }
   std::string token;
   for (std::size_t i = 1; i <= text.size(); ++i) {
@@ -31,7 +38,7 @@ StatusOr<Pointer> ParsePointer(std::string_view text) {
       ++i;
       if (i == text.size() || (text[i] != '0' && text[i] != '1')) {
         return Unprocessable(
-            fmt::format("\"~\" in a path is followed by 0 or 1; it is not in \"{}\"", text));
+            fmt::format("\"~\" in a path is followed by 0 or 1; it is not in \"{}\"", Brief(text)));
       }
       token += text[i] == '0' ? '~' : '/';
     } else {
@@ -41,26 +48,30 @@ StatusOr<Pointer> ParsePointer(std::string_view text) {
   return pointer;
 }
 
+// "0", "12"; nothing for what no index looks like.
+std::optional<std::size_t> NumberOf(std::string_view digits) {
+  std::size_t number = 0;
+  const char* last = digits.data() + digits.size();
+  const auto [end, error] = std::from_chars(digits.data(), last, number);
+  const bool canonical = digits.size() == 1 || !digits.starts_with('0');
+  if (error != std::errc() || end != last || !canonical) return std::nullopt;
+  return number;
+}
+
 // Of an item that is there, or of the place after the last for an insertion. Kubernetes counts
 // negative ones from the end: -1 is the last item, or the place after it.
 StatusOr<std::size_t> IndexOf(std::string_view token, std::size_t size, bool insert) {
   if (token == "-" && insert) return size;
   const std::size_t places = size + (insert ? 1 : 0);
-  if (token.starts_with('-') && token.size() > 1) {
-    DRAY_ASSIGN_OR_RETURN(const std::size_t back, IndexOf(token.substr(1), places + 1, false));
-    if (back > 0) return places - back;
+  const bool from_end = token.size() > 1 && token.starts_with('-');
+  const auto number = NumberOf(from_end ? token.substr(1) : token);
+  if (!number || (from_end && *number == 0)) {
+    return Unprocessable(fmt::format("\"{}\" is not an index of an array", Brief(token)));
   }
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
-  const bool digits = error == std::errc() && end == token.data() + token.size();
-  const bool canonical = token.size() == 1 || !token.starts_with('0');
-  if (!digits || !canonical) {
-    return Unprocessable(fmt::format("\"{}\" is not an index of an array", token));
-  }
-  if (index >= places) {
+  if (from_end ? *number > places : *number >= places) {
     return Unprocessable(fmt::format("there is no index {} in an array of {}", token, size));
   }
-  return index;
+  return from_end ? places - *number : *number;
 }
 
 std::size_t CountNodes(const DocumentNode& node) {
@@ -102,22 +113,32 @@ class Patcher {
     if (op == "replace") return Replace(at, value);
     if (op == "test") return Test(at, value);
     return Unprocessable(fmt::format(
-        "\"{}\" is no operation; there are add, remove, replace, move, copy, test", op));
+        "\"{}\" is no operation; there are add, remove, replace, move, copy, test", Brief(op)));
   }
 
  private:
+  static constexpr std::size_t kItem = 4;
+
+  // One unit: a key that is looked at. An item that is moved is some of them.
+  Status Spend(std::size_t units) {
+    work_ += units;
+    if (work_ <= kMaxPatchWork) return {};
+    return TooLarge("the operations of the patch look at too many values of the object");
+  }
+
   StatusOr<DocumentNode*> Find(const Pointer& at, std::size_t depth) {
     DocumentNode* node = &document_;
     for (std::size_t i = 0; i < depth; ++i) {
+      DRAY_RETURN_IF_ERROR(Spend(node->members.size()));
       if (IsMap(*node)) {
         node = FindIn(*node, at[i]);
-        if (node == nullptr) return Unprocessable(fmt::format("there is no \"{}\"", at[i]));
+        if (node == nullptr) return Unprocessable(fmt::format("there is no \"{}\"", Brief(at[i])));
       } else if (IsList(*node)) {
         DRAY_ASSIGN_OR_RETURN(const std::size_t index, IndexOf(at[i], node->items.size(), false));
         node = &node->items[index];
       } else {
         return Unprocessable(
-            fmt::format("\"{}\" is looked for in a {}", at[i], JsonKindName(*node)));
+            fmt::format("\"{}\" is looked for in a {}", Brief(at[i]), JsonKindName(*node)));
       }
     }
     return node;
@@ -137,13 +158,14 @@ class Patcher {
       return {};
     }
     DRAY_ASSIGN_OR_RETURN(DocumentNode* const parent, Find(at, at.size() - 1));
+    DRAY_RETURN_IF_ERROR(Spend(parent->members.size() + kItem * parent->items.size()));
     if (IsMap(*parent)) {
       SetIn(*parent, at.back(), std::move(value));
       return {};
     }
     if (!IsList(*parent)) {
       return Unprocessable(
-          fmt::format("\"{}\" is to be added to a {}", at.back(), JsonKindName(*parent)));
+          fmt::format("\"{}\" is to be added to a {}", Brief(at.back()), JsonKindName(*parent)));
     }
     DRAY_ASSIGN_OR_RETURN(const std::size_t index, IndexOf(at.back(), parent->items.size(), true));
     parent->items.insert(parent->items.begin() + static_cast<std::ptrdiff_t>(index),
@@ -156,6 +178,7 @@ class Patcher {
     DRAY_ASSIGN_OR_RETURN(DocumentNode* const found, Find(at, at.size()));
     DocumentNode taken = std::move(*found);
     DocumentNode& parent = **Find(at, at.size() - 1);
+    DRAY_RETURN_IF_ERROR(Spend(parent.members.size() + kItem * parent.items.size()));
     if (IsMap(parent)) {
       EraseIn(parent, at.back());
     } else {
@@ -186,8 +209,9 @@ class Patcher {
       if (IsMap(*map) && FindIn(*map, at.back()) == nullptr) return {};
     }
     DRAY_ASSIGN_OR_RETURN(DocumentNode* const found, Find(at, at.size()));
+    DRAY_RETURN_IF_ERROR(Spend(CountNodes(value)));
     if (JsonEqual(*found, value)) return {};
-    return Unprocessable(fmt::format("the value is not {}", ToJson(value)));
+    return Unprocessable(fmt::format("the value is not {}", Brief(ToJson(value))));
   }
 
   Status FromElsewhere(bool move, const DocumentNode& operation, const Pointer& at) {
@@ -212,6 +236,7 @@ class Patcher {
   DocumentNode& document_;
   std::size_t nodes_;
   std::size_t copied_bytes_ = 0;
+  std::size_t work_ = 0;
 };
 
 }  // namespace
@@ -234,8 +259,8 @@ Status ApplyJsonPatch(const DocumentNode& patch, DocumentNode& document) {
     }
     if (Status done = patcher.Operation(operation); !done.ok()) {
       ApiError error = FromStatus(done);
-      error.message += fmt::format(" (operation {}: {} {})", i, TextIn(operation, "op"),
-                                   TextIn(operation, "path"));
+      error.message += fmt::format(" (operation {}: {} {})", i, Brief(TextIn(operation, "op")),
+                                   Brief(TextIn(operation, "path")));
       return ToStatus(error);
     }
   }
@@ -249,13 +274,14 @@ void ApplyMergePatch(const DocumentNode& patch, DocumentNode& document) {
     return;
   }
   if (!IsMap(document)) document = MapNode();
+  MapEditor members(document, patch.members.size());
   for (const api::Member& member : patch.members) {
     if (IsNull(member.value)) {
-      EraseIn(document, member.key);
+      members.Erase(member.key);
       continue;
     }
-    DocumentNode* present = FindIn(document, member.key);
-    if (present == nullptr) present = &SetIn(document, member.key, DocumentNode{});
+    DocumentNode* present = members.Find(member.key);
+    if (present == nullptr) present = &members.Set(member.key, DocumentNode{});
     ApplyMergePatch(member.value, *present);
   }
 }

@@ -17,6 +17,9 @@ inline constexpr std::size_t kMaxPatchedNodes = 1'000'000;
 // Of text that is copied, as in Kubernetes.
 inline constexpr std::size_t kMaxCopiedBytes = 3u << 20;
 
+// Of keys and items that are looked at and moved: an object may be wide, and the operations many.
+inline constexpr std::size_t kMaxPatchWork = 100'000'000;
+
 // Does the operations of `patch` on `document`, all or none. BadRequest for a patch that is not
 // one, Unprocessable for an operation that cannot be done: it names the operation and its path.
 Status ApplyJsonPatch(const DocumentNode& patch, DocumentNode& document);

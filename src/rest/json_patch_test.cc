@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"minus_one_adds_at_the_end", R"({"a":[1,2]})",
          R"([{"op":"add","path":"/a/-1","value":3}])", R"({"a":[1,2,3]})"},
         {"too_far_back", R"({"a":[1,2]})", R"([{"op":"remove","path":"/a/-3"}])", "",
-         "there is no index 3"},
+         "there is no index -3"},
     }),
     [](const auto& info) { return info.param.name; });
 
@@ -128,6 +128,47 @@ TEST(JsonPatch, TooManyOperationsAreRefused) {
   patch.items.assign(kMaxJsonPatchOperations + 1, MapNode());
   DocumentNode document = MapNode();
   EXPECT_EQ(FromStatus(ApplyJsonPatch(patch, document)).code, 413);
+}
+
+// An index from the end has one minus; a text of millions of them is not worth a stack.
+TEST(JsonPatch, IndexesOfManySignsAreNone) {
+  for (const std::string& index : {std::string("--1"), std::string("-+1"), std::string("-0"),
+                                   std::string("-01"), std::string(2'000'000, '-') + "1"}) {
+    DocumentNode document = TreeOf(R"({"a":[1,2]})");
+    const Status status = ApplyJsonPatch(
+        TreeOf(R"([{"op":"add","path":"/a/)" + index + R"(","value":0}])"), document);
+    EXPECT_EQ(FromStatus(status).code, 422) << index.size();
+    EXPECT_LT(FromStatus(status).message.size(), 2'000u);
+  }
+}
+
+TEST(JsonPatch, WhatIsToldOfAPatchIsBounded) {
+  const std::string much(1'000'000, 'x');
+  for (const std::string& patch : {R"([{"op":"test","path":"/a","value":")" + much + R"("}])",
+                                   R"([{"op":"add","path":"/)" + much + R"(/b","value":0}])",
+                                   R"([{"op":")" + much + R"(","path":"/a"}])",
+                                   R"([{"op":"add","path":")" + much + R"("}])"}) {
+    DocumentNode document = TreeOf(R"({"a":1})");
+    const Status status = ApplyJsonPatch(TreeOf(patch), document);
+    EXPECT_EQ(FromStatus(status).code, 422);
+    EXPECT_LT(FromStatus(status).message.size(), 2'000u);
+  }
+}
+
+// Each operation is short; what they look at in an object of many keys is not.
+TEST(JsonPatch, OperationsOnAWideObjectAreCutOff) {
+  DocumentNode document = MapNode();
+  DocumentNode& data = SetIn(document, "data", MapNode());
+  for (int i = 0; i < 100'000; ++i) {
+    data.members.push_back({.key = "k" + std::to_string(i), .key_position = {}, .value = {}});
+  }
+  DocumentNode patch = ListNode();
+  for (std::size_t i = 0; i < kMaxJsonPatchOperations; ++i) {
+    patch.items.push_back(TreeOf(R"({"op":"replace","path":"/data/k99999","value":"x"})"));
+  }
+  EXPECT_EQ(FromStatus(ApplyJsonPatch(patch, document)).code, 413);
+  patch.items.resize(100);
+  EXPECT_TRUE(ApplyJsonPatch(patch, document).ok());
 }
 
 class MergePatchTest : public ::testing::TestWithParam<PatchCase> {};

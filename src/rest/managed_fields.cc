@@ -405,7 +405,7 @@ StatusOr<api::Object> Apply(const api::Object* live, DocumentNode config,
   DocumentNode merged = MapNode();
   Managers managers;
   if (live != nullptr) {
-    DRAY_ASSIGN_OR_RETURN(merged, ReadTree(live->ToJson(version)));
+    DRAY_ASSIGN_OR_RETURN(merged, ReadTaken(live->ToJson(version)));
     managers = Read(live->metadata().managed_fields);
     // An apply that sets nothing is not the first: done again it must change nothing.
     FieldSet set = *wanted;

@@ -97,9 +97,12 @@ class Merger {
         before.emplace(name, NamesOf(*list, Below(place, name).key));
       }
     }
-    for (const api::Member& member : patch.members) {
-      if (IsDirective(member.key)) continue;
-      DRAY_RETURN_IF_ERROR(Member(member, Below(place, member.key), document));
+    {
+      MapEditor members(document, patch.members.size());
+      for (const api::Member& member : patch.members) {
+        if (IsDirective(member.key)) continue;
+        DRAY_RETURN_IF_ERROR(Member(member, Below(place, member.key), members));
+      }
     }
     return SetOrders(patch, before, place, document);
   }
@@ -156,13 +159,13 @@ class Merger {
     return {};
   }
 
-  Status Member(const api::Member& member, const Place& place, DocumentNode& document) {
+  Status Member(const api::Member& member, const Place& place, MapEditor& document) {
     if (IsNull(member.value)) {
-      EraseIn(document, member.key);
+      document.Erase(member.key);
       return {};
     }
-    DocumentNode* present = FindIn(document, member.key);
-    if (present == nullptr) present = &SetIn(document, member.key, DocumentNode{});
+    DocumentNode* present = document.Find(member.key);
+    if (present == nullptr) present = &document.Set(member.key, DocumentNode{});
     if (IsMap(member.value)) {
       if (!IsMap(*present)) *present = MapNode();
       return Map(member.value, place, *present);

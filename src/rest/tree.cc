@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -26,10 +27,11 @@ bool NumbersEqual(std::string_view a, std::string_view b) {
   return !integers && x == y;
 }
 
-bool TooWide(const DocumentNode& node) {
-  return node.items.size() > kMaxTreeWidth || node.members.size() > kMaxTreeWidth ||
-         std::ranges::any_of(node.items, TooWide) ||
-         std::ranges::any_of(node.members, TooWide, &api::Member::value);
+bool TooWide(const DocumentNode& node, std::size_t width) {
+  const auto too_wide = [width](const DocumentNode& below) { return TooWide(below, width); };
+  return node.items.size() > width || node.members.size() > width ||
+         std::ranges::any_of(node.items, too_wide) ||
+         std::ranges::any_of(node.members, too_wide, &api::Member::value);
 }
 
 // As Kubernetes does: who repeats more than that is not told of each.
@@ -99,10 +101,88 @@ bool EraseIn(DocumentNode& map, std::string_view key) {
   return std::erase_if(map.members, [&](const api::Member& m) { return m.key == key; }) > 0;
 }
 
+namespace {
+constexpr std::size_t kWide = 64;
+}  // namespace
+
+// Without room for all there would be, keys would move while they are pointed at.
+MapEditor::MapEditor(DocumentNode& map, std::size_t more)
+    : map_(map), wide_(more > 1 && map.members.size() + more > kWide) {
+  if (!wide_) return;
+  map_.members.reserve(map_.members.size() + more);
+  places_.reserve(map_.members.size() + more);
+  for (std::size_t i = 0; i < map_.members.size(); ++i) places_.emplace(map_.members[i].key, i);
+}
+
+MapEditor::~MapEditor() {
+  if (erased_.empty()) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < map_.members.size(); ++i) {
+    if (i < erased_.size() && erased_[i]) continue;
+    if (kept != i) map_.members[kept] = std::move(map_.members[i]);
+    ++kept;
+  }
+  map_.members.resize(kept);
+}
+
+DocumentNode* MapEditor::Find(std::string_view key) {
+  if (!wide_) return FindIn(map_, key);
+  const auto found = places_.find(key);
+  return found == places_.end() ? nullptr : &map_.members[found->second].value;
+}
+
+DocumentNode& MapEditor::Set(std::string_view key, DocumentNode value) {
+  if (!wide_) return SetIn(map_, key, std::move(value));
+  if (DocumentNode* present = Find(key)) return *present = std::move(value);
+  map_.members.push_back({.key = std::string(key), .key_position = {}, .value = std::move(value)});
+  places_.emplace(map_.members.back().key, map_.members.size() - 1);
+  return map_.members.back().value;
+}
+
+void MapEditor::Erase(std::string_view key) {
+  if (!wide_) {
+    EraseIn(map_, key);
+    return;
+  }
+  const auto found = places_.find(key);
+  if (found == places_.end()) return;
+  erased_.resize(map_.members.size());
+  erased_[found->second] = true;
+  places_.erase(found);
+}
+
 std::string_view TextIn(const DocumentNode& map, std::string_view key) {
   const DocumentNode* value = FindIn(map, key);
   return value != nullptr && IsString(*value) ? std::string_view(value->text) : std::string_view();
 }
+
+namespace {
+
+// Members are nearly always in the same order; where they are not, and many, each is looked up.
+bool MembersEqual(const DocumentNode& a, const DocumentNode& b) {
+  constexpr std::size_t kMany = 16;
+  if (a.members.size() != b.members.size()) return false;
+  std::unordered_map<std::string_view, const DocumentNode*> others;
+  for (std::size_t i = 0; i < a.members.size(); ++i) {
+    const api::Member& member = a.members[i];
+    const DocumentNode* other = nullptr;
+    if (b.members[i].key == member.key) {
+      other = &b.members[i].value;
+    } else if (b.members.size() <= kMany) {
+      other = FindIn(b, member.key);
+    } else {
+      if (others.empty()) {
+        for (const api::Member& one : b.members) others.emplace(one.key, &one.value);
+      }
+      const auto found = others.find(member.key);
+      if (found != others.end()) other = found->second;
+    }
+    if (other == nullptr || !JsonEqual(member.value, *other)) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 bool JsonEqual(const DocumentNode& a, const DocumentNode& b) {
   if (a.kind != b.kind) return false;
@@ -118,11 +198,7 @@ bool JsonEqual(const DocumentNode& a, const DocumentNode& b) {
     case DocumentNode::Kind::kList:
       return std::ranges::equal(a.items, b.items, JsonEqual);
     case DocumentNode::Kind::kMap:
-      return a.members.size() == b.members.size() &&
-             std::ranges::all_of(a.members, [&](const api::Member& member) {
-               const DocumentNode* other = FindIn(b, member.key);
-               return other != nullptr && JsonEqual(member.value, *other);
-             });
+      return MembersEqual(a, b);
   }
   return false;
 }
@@ -152,8 +228,21 @@ void KeepLastOfEqualKeys(DocumentNode& node) {
   node.members = std::move(members);
 }
 
+namespace {
+
+Status FirstError(const std::vector<api::Diagnostic>& diagnostics) {
+  for (const api::Diagnostic& diagnostic : diagnostics) {
+    if (diagnostic.severity == api::Severity::kError) {
+      return base::InvalidArgument(ToString(diagnostic));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 StatusOr<DocumentNode> ReadTree(std::string_view text, bool yaml,
-                                std::vector<std::string>* repeated) {
+                                std::vector<std::string>* repeated, std::size_t width) {
   if (internal::HasTooManyValues(text, yaml)) {
     return base::MakeStatus(
         StatusCode::kResourceExhausted,
@@ -171,17 +260,20 @@ StatusOr<DocumentNode> ReadTree(std::string_view text, bool yaml,
   } else {
     root = api::ParseJson(text, diagnostics);
   }
-  for (const api::Diagnostic& diagnostic : diagnostics) {
-    if (diagnostic.severity == api::Severity::kError) {
-      return base::InvalidArgument(ToString(diagnostic));
-    }
-  }
-  if (TooWide(root)) {
-    return base::MakeStatus(
-        StatusCode::kResourceExhausted,
-        fmt::format("a list or map of a patch has at most {} entries", kMaxTreeWidth));
+  DRAY_RETURN_IF_ERROR(FirstError(diagnostics));
+  if (TooWide(root, width)) {
+    return base::MakeStatus(StatusCode::kResourceExhausted,
+                            fmt::format("a list or map of a patch has at most {} entries", width));
   }
   if (repeated != nullptr) *repeated = RepeatedKeys(root);
+  KeepLastOfEqualKeys(root);
+  return root;
+}
+
+StatusOr<DocumentNode> ReadTaken(std::string_view json) {
+  std::vector<api::Diagnostic> diagnostics;
+  DocumentNode root = api::ParseJson(json, diagnostics);
+  DRAY_RETURN_IF_ERROR(FirstError(diagnostics));
   KeepLastOfEqualKeys(root);
   return root;
 }

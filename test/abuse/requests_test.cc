@@ -205,6 +205,14 @@ TEST_F(PatchTest, DepthIsBounded) {
   EXPECT_EQ(Do(Patch(patch + "]", "json-patch+json")), 422);
 }
 
+// An index is a number; as many signs as fit into a request are none.
+TEST_F(PatchTest, AnIndexIsNoLongText) {
+  const std::string patch = R"([{"op":"add","path":"/metadata/finalizers","value":["a.b/c"]},)"
+                            R"({"op":"add","path":"/metadata/finalizers/)" +
+                            std::string(2'900'000, '-') + R"(1","value":"a.b/d"}])";
+  EXPECT_EQ(Do(Patch(patch, "json-patch+json")), 422);
+}
+
 TEST_F(PatchTest, WidthIsBounded) {
   std::string wide = R"({"metadata":{"annotations":{)";
   for (int i = 0; i < 100'000; ++i) wide += fmt::format(R"("k{}":"v",)", i);
