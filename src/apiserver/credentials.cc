@@ -43,21 +43,28 @@ Status WritePair(const std::string& path, const KeyPair& pair) {
   return internal::WriteFile(path + ".crt", pair.certificate);
 }
 
-// Half of an authority: somebody keeps its key elsewhere, or has lost a file. Nothing but the key
-// alone, before anything was signed, is what a first start leaves that was stopped between the two.
+// What is left of an authority: somebody keeps its key or all of it elsewhere, or has lost files. Only
+// where nothing was signed yet is it what a first start leaves that was stopped in the middle.
 Status CheckWhole(const std::string& path, bool has_certificate, bool has_key) {
-  if (has_certificate == has_key) return {};
+  if (has_certificate && has_key) return {};
   const std::string folder = path.substr(0, path.rfind('/'));
   std::error_code ignored;
   const bool signed_any =
       std::ranges::any_of(std::filesystem::directory_iterator(folder, ignored),
                           [](const auto& file) { return file.path().extension() == ".crt"; });
   if (!has_certificate && !signed_any) return {};
+  std::string missing = fmt::format("{0}.{1} is missing beside {0}.{2}", path,
+                                    has_key ? "crt" : "key", has_key ? "key" : "crt");
+  std::string back = fmt::format("{}.{}", path, has_key ? "crt" : "key");
+  if (!has_certificate && !has_key) {
+    missing = fmt::format(
+        "{0}.crt and {0}.key are missing beside certificates that they have signed", path);
+    back = fmt::format("{0}.crt and {0}.key", path);
+  }
   return base::FailedPrecondition(fmt::format(
-      "{0}.{1} is missing beside {0}.{2}: a new authority would lock out everyone who trusts this "
-      "one. Put {0}.{1} back; or, to begin anew, move {3} away, and hand out every kubeconfig "
-      "again",
-      path, has_key ? "crt" : "key", has_key ? "key" : "crt", folder));
+      "{}: a new authority would lock out everyone who trusts this one. Put {} back; or, to begin "
+      "anew, move {} away, and hand out every kubeconfig again",
+      missing, back, folder));
 }
 
 // Nothing when there is none yet.

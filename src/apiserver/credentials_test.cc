@@ -197,6 +197,19 @@ TEST_F(CredentialsTest, AnAuthorityWhoseCertificateIsLostIsNotReplaced) {
 }
 
 // The key is written first. Nobody trusts an authority that has signed nothing.
+// Nor is one of which nothing is left but what it has signed.
+TEST_F(CredentialsTest, AnAuthorityThatIsLostIsNotReplaced) {
+  Ensure();
+  const std::string path = options_.folder + "/pki/ca";
+  std::filesystem::remove(path + ".crt");
+  std::filesystem::remove(path + ".key");
+  EXPECT_THAT(EnsureCredentials(options_, kNow),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       HasSubstr("ca.key are missing beside certificates that they have signed")));
+  EXPECT_FALSE(std::filesystem::exists(path + ".crt"));
+  EXPECT_FALSE(std::filesystem::exists(path + ".key"));
+}
+
 TEST_F(CredentialsTest, AFirstStartThatWasStoppedInBetweenBeginsAgain) {
   std::filesystem::create_directories(options_.folder + "/pki");
   std::ofstream(options_.folder + "/pki/ca.key") << "a key";

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "apiserver/internal/http2_connection.h"
 #include "fmt/format.h"
@@ -22,6 +23,14 @@ constexpr std::chrono::seconds kLinger{2};
 constexpr std::chrono::seconds kLastTaken{2};
 
 std::string_view View(boost::beast::string_view s) { return {s.data(), s.size()}; }
+
+// Characters of names, addresses and ports; nothing between which somebody else sees two hosts.
+bool MayBeHost(std::string_view host) {
+  constexpr std::string_view kOthers = "-._~%!$&'()*+;=:[]";
+  return std::ranges::all_of(host, [&](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || kOthers.find(c) != kOthers.npos;
+  });
+}
 
 // Whether a line of the head goes on in the next one.
 bool IsFolded(std::string_view head) {
@@ -279,6 +288,9 @@ bool Http1Connection::CheckHead() {
       return refuse(
           {.message = fmt::format("there is more than one {} header", View(to_string(only)))});
     }
+  }
+  if (!MayBeHost(View(message[http::field::host]))) {
+    return refuse({.message = "the Host header is not the name of a host"});
   }
   // The parser takes a list of equal lengths for one.
   const std::string_view digits = View(message[http::field::content_length]);
