@@ -184,6 +184,36 @@ void KeepAddresses(Object& object, const Object& old) {
   }
 }
 
+bool IsReachedOnNodes(std::string_view type) {
+  return type == "NodePort" || type == "LoadBalancer";
+}
+
+// What only the type before has needed goes with it, unless it was changed: whoever patches the type
+// alone would be refused for a default.
+void DropWithType(Object& object, const Object& old) {
+  const TypeInfo& type = *object.kind().hub;
+  const TypeInfo& spec_type = TypeOfMember(type, "spec");
+  const FieldView before = FieldView::Of(old)["spec"];
+  const std::string_view was = before["type"].text();
+  auto& spec = MemberAt<Record>(type, object.MutableData(), "spec");
+  const std::string& is = MemberAt<std::string>(spec_type, &spec, "type");
+  if (was == "LoadBalancer" && is != was) {
+    auto& all = MemberAt<std::optional<bool>>(spec_type, &spec, "allocateLoadBalancerNodePorts");
+    if (all && *all == before["allocateLoadBalancerNodePorts"].flag()) all.reset();
+  }
+  if (!IsReachedOnNodes(was) || IsReachedOnNodes(is)) return;
+  auto& policy = MemberAt<std::string>(spec_type, &spec, "externalTrafficPolicy");
+  if (policy == before["externalTrafficPolicy"].text()) policy.clear();
+  const TypeInfo& port_type = *TypeOfMember(spec_type, "ports").element;
+  const FieldView ports = before["ports"];
+  for (Record& port : MemberAt<std::vector<Record>>(spec_type, &spec, "ports")) {
+    auto& on_nodes = MemberAt<std::int32_t>(port_type, &port, "nodePort");
+    for (std::size_t i = 0; i < ports.size() && on_nodes != 0; ++i) {
+      if (ports.item(i)["nodePort"].number() == on_nodes) on_nodes = 0;
+    }
+  }
+}
+
 struct Filler {
   std::string_view kind;
   void (*fill)(const TypeInfo&, Record&);
@@ -218,7 +248,10 @@ void PrepareDescribedForCreate(Object& object) {
 }
 
 void PrepareDescribedForUpdate(Object& object, const Object& old) {
-  if (object.kind().kind == "Service") KeepAddresses(object, old);
+  if (object.kind().kind == "Service") {
+    KeepAddresses(object, old);
+    DropWithType(object, old);
+  }
   if (!object.kind().traits->generation) return;
   const StructInfo& info = object.kind().hub->fields();
   bool other_wish = false;

@@ -30,6 +30,12 @@ namespace dray::api {
 inline constexpr std::string_view kClaimCountQuota = "count/resourceclaims.resource.k8s.io";
 inline constexpr std::string_view kPodCountQuota = "count/pods";
 inline constexpr std::string_view kPodsQuota = "pods";
+inline constexpr std::string_view kNodePortsQuota = "services.nodeports";
+inline constexpr std::string_view kLoadBalancersQuota = "services.loadbalancers";
+inline constexpr std::string_view kVolumeClaimsQuota = "persistentvolumeclaims";
+inline constexpr std::string_view kRequestsStorageQuota = "requests.storage";
+// Behind the name of a StorageClass, before one of the two above.
+inline constexpr std::string_view kStorageClassQuotaSuffix = ".storageclass.storage.k8s.io/";
 inline constexpr std::string_view kDevicesPerClassSuffix = ".deviceclass.resource.k8s.io/devices";
 
 // KEP-5004 spells implicit resources `request.deviceclass…`, Kubernetes `requests.deviceclass…`.

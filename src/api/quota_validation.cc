@@ -9,25 +9,20 @@
 
 #include "api/extended_resources.h"
 #include "api/internal/kind_validation.h"
+#include "api/quota.h"
 #include "base/names.h"
 
 namespace dray::api::internal {
 namespace {
 
-constexpr std::array<std::string_view, 9> kCounts = {"pods",
-                                                     "resourcequotas",
-                                                     "services",
-                                                     "replicationcontrollers",
-                                                     "secrets",
-                                                     "configmaps",
-                                                     "persistentvolumeclaims",
-                                                     "services.nodeports",
-                                                     "services.loadbalancers"};
+constexpr std::array<std::string_view, 9> kCounts = {
+    "pods",       "resourcequotas",   "services",      "replicationcontrollers", "secrets",
+    "configmaps", kVolumeClaimsQuota, kNodePortsQuota, kLoadBalancersQuota};
 constexpr std::array<std::string_view, 6> kPodCompute = {
     "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"};
 constexpr std::array<std::string_view, 4> kStorage = {
     "ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage",
-    "requests.storage"};
+    kRequestsStorageQuota};
 
 template <typename Words>
 bool Has(const Words& words, std::string_view word) {
@@ -62,9 +57,10 @@ void CheckHard(Report& report, const Path& at, const Map<base::Quantity>& hard) 
 
 bool IsScope(std::string_view scope) {
   constexpr std::array<std::string_view, 7> kScopes = {
-      kQuotaScopeTerminating,   kQuotaScopeNotTerminating, kQuotaScopeBestEffort,
-      kQuotaScopeNotBestEffort, kQuotaScopePriorityClass,  kQuotaScopeCrossNamespacePodAffinity,
-      "VolumeAttributesClass"};
+      kQuotaScopeTerminating,          kQuotaScopeNotTerminating,
+      kQuotaScopeBestEffort,           kQuotaScopeNotBestEffort,
+      kQuotaScopePriorityClass,        kQuotaScopeCrossNamespacePodAffinity,
+      kQuotaScopeVolumeAttributesClass};
   return Has(kScopes, scope);
 }
 
@@ -72,8 +68,8 @@ bool IsScope(std::string_view scope) {
 // nothing of its node has no amounts of cpu and memory.
 bool CanLimit(std::string_view scope, std::string_view name) {
   if (!IsStandard(name)) return true;
-  if (scope == "VolumeAttributesClass") {
-    return name == "persistentvolumeclaims" || name == "requests.storage";
+  if (scope == kQuotaScopeVolumeAttributesClass) {
+    return name == kVolumeClaimsQuota || name == kRequestsStorageQuota;
   }
   if (scope == kQuotaScopeBestEffort) return name == "pods";
   return name == "pods" || Has(kPodCompute, name);
@@ -104,7 +100,7 @@ void CheckRequirement(Report& report, const Path& at,
                       const ScopedResourceSelectorRequirement& requirement) {
   const std::string_view op = requirement.operator_;
   if (IsScope(requirement.scope_name) && requirement.scope_name != kQuotaScopePriorityClass &&
-      requirement.scope_name != "VolumeAttributesClass" && op != "Exists") {
+      requirement.scope_name != kQuotaScopeVolumeAttributesClass && op != "Exists") {
     report.Invalid(at.Child("operator"), op,
                    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
                    "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "

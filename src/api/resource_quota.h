@@ -23,6 +23,7 @@ inline constexpr std::string_view kQuotaScopeNotBestEffort = "NotBestEffort";
 inline constexpr std::string_view kQuotaScopePriorityClass = "PriorityClass";
 inline constexpr std::string_view kQuotaScopeCrossNamespacePodAffinity =
     "CrossNamespacePodAffinity";
+inline constexpr std::string_view kQuotaScopeVolumeAttributesClass = "VolumeAttributesClass";
 
 struct ScopedResourceSelectorRequirement {
   std::string scope_name;

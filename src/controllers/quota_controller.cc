@@ -40,7 +40,9 @@ std::optional<base::Time> GraceEnd(const api::Pod& pod) {
 bool MattersToQuotas(const api::Object& before, const api::Object& after) {
   const api::Pod* was = before.As<api::Pod>();
   const api::Pod* is = after.As<api::Pod>();
-  if (was == nullptr) return after.As<api::ResourceClaim>() != nullptr;
+  if (was == nullptr) {
+    return after.As<api::ResourceClaim>() != nullptr || api::QuotaHandlesUpdate(after, before);
+  }
   return was->status.phase != is->status.phase || was->spec != is->spec ||
          was->metadata.deletion_timestamp != is->metadata.deletion_timestamp ||
          was->status.extended_resource_claim_status != is->status.extended_resource_claim_status ||

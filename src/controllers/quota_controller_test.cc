@@ -16,6 +16,7 @@
 #include "controllers/definitions_for_test.h"
 #include "controllers/workloads_for_test.h"
 #include "fmt/format.h"
+#include "testing/objects_from.h"
 #include "testing/slice_builder.h"
 
 namespace dray::controllers {
@@ -183,6 +184,44 @@ TEST_F(QuotaTest, CountsObjectsOfKindsThatSomebodyDefines) {
   ASSERT_TRUE(scene_.cluster().Delete(api::DefinitionKind(), "", FullName("gadgets")).ok());
   controller_->Sync();
   EXPECT_EQ(Used(name), "0");
+}
+
+TEST_F(QuotaTest, CountsPortsLoadBalancersAndStorage) {
+  const std::string gold = "gold.storageclass.storage.k8s.io/requests.storage";
+  scene_.Add(Quota("q", {"services.nodeports", "services.loadbalancers", "requests.storage", gold,
+                         "persistentvolumeclaims"}));
+  const std::string_view manifests = R"(
+apiVersion: v1
+kind: Service
+metadata: {name: s, namespace: ns}
+spec: {type: LoadBalancer, ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: v, namespace: ns}
+spec: {storageClassName: gold, accessModes: [ReadWriteOnce], resources: {requests: {storage: 2Gi}}}
+)";
+  for (api::Object& object : testing::ObjectsFrom(manifests)) {
+    ASSERT_TRUE(scene_.cluster().Create(std::move(object)).ok());
+  }
+  controller_->Sync();
+  EXPECT_EQ(Used("services.nodeports"), "1");
+  EXPECT_EQ(Used("services.loadbalancers"), "1");
+  EXPECT_EQ(Used("requests.storage"), "2Gi");
+  EXPECT_EQ(Used(gold), "2Gi");
+  EXPECT_EQ(Used("persistentvolumeclaims"), "1");
+  const std::string_view changed = R"(
+apiVersion: v1
+kind: Service
+metadata: {name: s, namespace: ns}
+spec: {type: ClusterIP, ports: [{port: 80}]}
+)";
+  for (api::Object& object : testing::ObjectsFrom(changed)) {
+    ASSERT_TRUE(scene_.cluster().Update(std::move(object)).ok());
+  }
+  controller_->Sync();
+  EXPECT_EQ(Used("services.nodeports"), "0");
+  EXPECT_EQ(Used("services.loadbalancers"), "0");
 }
 
 TEST_F(QuotaTest, ScopesChooseThePodsThatCount) {

@@ -39,8 +39,9 @@ void AdmitGroup(api::Object& object);
 void AdmitTolerations(api::Object& object);
 
 // Gives a new pod's containers what the LimitRanges of its namespace say for those that do not ask,
-// and refuses what is too little or too much; of new claims for volumes the size. Other kinds pass.
-Status AdmitLimits(const Objects& objects, api::Object& object);
+// and refuses what is too little or too much; of claims for volumes the size, when they are new (`old`
+// null) and when it changes. Other kinds pass.
+Status AdmitLimits(const Objects& objects, api::Object& object, const api::Object* old);
 
 // Gives a new pod its service account, "default" if it names none, and the volume with the account's
 // token that every container finds at the usual place. Forbidden: the account is not there. Other
@@ -62,6 +63,12 @@ Status AdmitEviction(const Objects& objects, const api::Object& evicted, base::T
 // and what the limit is. Only more usage is refused, and only of resources that a quota limits.
 Status AdmitQuota(const Objects& objects, const api::Object& object, const api::Object* old,
                   const api::WriteRules& rules, base::Time now, store::Transaction& transaction);
+
+// A quota that is new, or limits something new, begins with what is there (its status.used): it holds
+// from the moment at which it is stored, whenever its controller comes to count. Changes nothing
+// else. [cost] O(objects in the namespace of kinds that it limits), when there is something new.
+void CountForLimits(const Objects& objects, api::Object& quota, const api::Object* old,
+                    const api::WriteRules& rules, base::Time now);
 
 // Whether a quota's status.used may become less: not less than what is there. Whoever counts over
 // HTTP has a watch for each kind, and may be shown a quota's new charge before the object that it is

@@ -276,6 +276,56 @@ TEST(Everyday, KubectlCanAskForTheSecondVersionOfOpenApi) {
   EXPECT_EQ(world.Post(definitions, "{}").status, 422);
 }
 
+// Whoever changes the type alone has not asked for what belongs to it.
+TEST(Everyday, AServiceLosesWhatOnlyItsTypeBeforeHasNeeded) {
+  World world;
+  const std::string services = "/api/v1/namespaces/default/services";
+  ASSERT_EQ(world
+                .Post(services, R"({"metadata":{"name":"s"},"spec":{"type":"LoadBalancer","ports":)"
+                                R"([{"port":80,"nodePort":30080}]}})")
+                .status,
+            201);
+  const auto patch = [&](const std::string& spec) {
+    return world.Ask({.method = "PATCH",
+                      .path = services + "/s",
+                      .body = R"({"spec":)" + spec + "}",
+                      .content_type = "application/merge-patch+json"});
+  };
+  const Answer on_nodes = patch(R"({"type":"NodePort"})");
+  ASSERT_EQ(on_nodes.status, 200) << on_nodes.text;
+  EXPECT_THAT(on_nodes.text, HasSubstr(R"("externalTrafficPolicy":"Cluster")"));
+  EXPECT_THAT(on_nodes.text, HasSubstr("30080"));
+  EXPECT_THAT(on_nodes.text, ::testing::Not(HasSubstr("allocateLoadBalancerNodePorts\":true")));
+  const Answer inside = patch(R"({"type":"ClusterIP"})");
+  ASSERT_EQ(inside.status, 200) << inside.text;
+  EXPECT_THAT(inside.text, ::testing::Not(HasSubstr("externalTrafficPolicy\":\"Cluster")));
+  EXPECT_THAT(inside.text, ::testing::Not(HasSubstr("30080")));
+  // What is asked for against the type is still refused.
+  EXPECT_EQ(patch(R"({"externalTrafficPolicy":"Local"})").status, 422);
+}
+
+// A zone is loaded from a file of its name: one like /dev/stdin would never end, and nobody's
+// controllers would go on.
+TEST(Everyday, ACronJobsZoneIsOneOfIana) {
+  World world;
+  const auto make = [&](std::string_view zone) {
+    return world.Post(
+        "/apis/batch/v1/namespaces/default/cronjobs",
+        fmt::format(
+            R"({{"metadata":{{"generateName":"c-"}},"spec":{{"schedule":"@hourly",)"
+            R"("timeZone":"{}","jobTemplate":{{"spec":{{"template":{{"spec":)"
+            R"({{"restartPolicy":"Never","containers":[{{"name":"c","image":"i"}}]}}}}}}}}}}}})",
+            zone));
+  };
+  EXPECT_EQ(make("Europe/Berlin").status, 201);
+  for (const std::string zone : {"/dev/stdin", "../../../dev/stdin", "file:/x", "Mars/Olympus"}) {
+    const Answer refused = make(zone);
+    EXPECT_EQ(refused.status, 422) << zone;
+    EXPECT_THAT(refused.text, HasSubstr("unknown time zone " + zone));
+  }
+  EXPECT_THAT(make("local").text, HasSubstr("must be an explicit time zone"));
+}
+
 // Limits
 
 std::string PodJson(const std::string& name, const std::string& resources) {
@@ -341,6 +391,51 @@ TEST(LimitAdmission, TooMuchAndTooLittleAreRefused) {
       R"({"metadata":{"name":"v"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Mi"}}}})");
   EXPECT_EQ(claim.status, 403);
   EXPECT_THAT(claim.text, HasSubstr("minimum storage usage per PersistentVolumeClaim is 1Gi"));
+}
+
+// A container that starts before the others and stays is there beside them; and a claim for a volume
+// can grow.
+TEST(LimitAdmission, SidecarsAndGrowthAreNoWayAroundThem) {
+  World world;
+  ASSERT_EQ(world
+                .Post(kSpace + "/limitranges",
+                      R"({"metadata":{"name":"l"},"spec":{"limits":[)"
+                      R"({"type":"Pod","max":{"cpu":"3"}},)"
+                      R"({"type":"PersistentVolumeClaim","max":{"storage":"2Gi"}}]}})")
+                .status,
+            201);
+  const auto pod = [&](std::string_view restart) {
+    return world.Post(
+        kSpace + "/pods",
+        fmt::format(
+            R"({{"metadata":{{"name":"p"}},"spec":{{"initContainers":[{{"name":"s","image":"i"{},)"
+            R"("resources":{{"limits":{{"cpu":"2"}}}}}}],"containers":[{{"name":"c","image":"i",)"
+            R"("resources":{{"limits":{{"cpu":"2"}}}}}}]}}}})",
+            restart));
+  };
+  const Answer refused = pod(R"(,"restartPolicy":"Always")");
+  EXPECT_EQ(refused.status, 403) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("maximum cpu usage per Pod is 3, but limit is 4"));
+  EXPECT_EQ(pod("").status, 201);
+  const std::string claims = kSpace + "/persistentvolumeclaims";
+  ASSERT_EQ(
+      world
+          .Post(
+              claims,
+              R"({"metadata":{"name":"v"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})")
+          .status,
+      201);
+  const auto grow = [&](std::string_view to) {
+    return world
+        .Ask({.method = "PATCH",
+              .path = claims + "/v",
+              .body = fmt::format(R"({{"spec":{{"resources":{{"requests":{{"storage":"{}"}}}}}}}})",
+                                  to),
+              .content_type = "application/merge-patch+json"})
+        .status;
+  };
+  EXPECT_EQ(grow("3Gi"), 403);
+  EXPECT_EQ(grow("2Gi"), 200);
 }
 
 // Budgets

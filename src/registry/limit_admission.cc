@@ -11,6 +11,7 @@
 #include "api/limit_range.h"
 #include "api/pod.h"
 #include "api/pod_qos.h"
+#include "api/pod_resources.h"
 #include "api/volume.h"
 #include "fmt/format.h"
 #include "registry/admission.h"
@@ -104,22 +105,6 @@ class LimitCheck {
   std::vector<std::string>& faults_;
 };
 
-// Of all containers together, or of the one that begins alone and asks for more.
-Amounts OfPod(const api::PodSpec& spec, Amounts api::ResourceRequirements::*part) {
-  Amounts total;
-  for (const api::Container& container : spec.containers) {
-    for (const auto& [name, amount] : container.resources.*part) {
-      total[name] = total[name] + amount;
-    }
-  }
-  for (const api::Container& container : spec.init_containers) {
-    for (const auto& [name, amount] : container.resources.*part) {
-      if (total[name] < amount) total[name] = amount;
-    }
-  }
-  return total;
-}
-
 void CheckPod(const api::LimitRangeItem& item, const api::PodSpec& spec,
               std::vector<std::string>& faults) {
   LimitCheck check(item, faults);
@@ -130,15 +115,20 @@ void CheckPod(const api::LimitRangeItem& item, const api::PodSpec& spec,
       }
     }
   } else if (item.type == api::kLimitTypePod) {
-    check.Check(OfPod(spec, &api::ResourceRequirements::requests),
-                OfPod(spec, &api::ResourceRequirements::limits));
+    // As it is scheduled, with sidecars and what it says for all its containers; without what its
+    // runtime takes besides.
+    api::Pod bare;
+    bare.spec = spec;
+    bare.spec.overhead.clear();
+    check.Check(api::PodRequests(bare), api::PodLimits(bare));
   }
 }
 
-// A claim has a request, which is its limit, too.
-void CheckClaim(const api::LimitRangeItem& item, const api::PersistentVolumeClaimSpec& spec,
-                std::vector<std::string>& faults) {
-  LimitCheck(item, faults).Check(spec.resources.requests, spec.resources.requests);
+// By a claim for a volume.
+const Amounts& Asked(const api::Object& claim) {
+  static const Amounts kNothing;
+  const auto* spec = api::FieldView::Of(claim)["spec"].As<api::PersistentVolumeClaimSpec>();
+  return spec == nullptr ? kNothing : spec->resources.requests;
 }
 
 StatusOr<std::vector<api::LimitRangeItem>> ItemsOf(const Objects& objects,
@@ -157,17 +147,20 @@ StatusOr<std::vector<api::LimitRangeItem>> ItemsOf(const Objects& objects,
 
 }  // namespace
 
-Status AdmitLimits(const Objects& objects, api::Object& object) {
+Status AdmitLimits(const Objects& objects, api::Object& object, const api::Object* old) {
   const bool claim = object.kind().kind == "PersistentVolumeClaim" && object.kind().group.empty();
   if (object.As<api::Pod>() == nullptr && !claim) return {};
+  // Pods do not change what they ask for; claims for volumes grow.
+  if (old != nullptr && (!claim || Asked(object) == Asked(*old))) return {};
   DRAY_ASSIGN_OR_RETURN(const auto items, ItemsOf(objects, object.metadata().namespace_));
   if (items.empty()) return {};
   std::vector<std::string> faults;
   if (claim) {
-    const auto spec = api::FieldView::Of(object)["spec"];
     for (const api::LimitRangeItem& item : items) {
-      if (item.type != api::kLimitTypeClaim) continue;
-      CheckClaim(item, *spec.As<api::PersistentVolumeClaimSpec>(), faults);
+      // A claim has a request, which is its limit, too.
+      if (item.type == api::kLimitTypeClaim) {
+        LimitCheck(item, faults).Check(Asked(object), Asked(object));
+      }
     }
   } else {
     for (const api::LimitRangeItem& item : items) {

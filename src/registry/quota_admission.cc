@@ -18,6 +18,7 @@
 #include "api/resource_quota.h"
 #include "fmt/format.h"
 #include "registry/admission.h"
+#include "registry/custom_kinds.h"
 #include "rest/api_error.h"
 
 namespace dray::registry {
@@ -147,16 +148,26 @@ void CheckNoneIsMissed(const store::Store& store, const api::Object& object, con
   }
 }
 
+// The kinds of which something may take part of what a quota limits.
+std::vector<const api::KindInfo*> KindsOf(const Objects& objects, const Amounts& hard) {
+  std::vector<const api::KindInfo*> kinds;
+  std::set<const api::TypeInfo*> seen;
+  const auto add = [&](const api::KindInfo& kind) {
+    if (!api::IsCounted(kind) || !api::QuotaIsAbout(hard, kind)) return;
+    if (seen.insert(kind.hub).second) kinds.push_back(&kind);
+  };
+  for (const api::KindInfo& kind : api::Kinds()) add(api::HubKind(*kind.hub));
+  for (const auto& [place, resource] : objects.custom()->by_place) add(*resource->hub);
+  return kinds;
+}
+
 // What takes part of a quota in its namespace, added up.
 Amounts Counted(const Objects& objects, const api::ResourceQuota& quota,
                 const api::WriteRules& rules, base::Time now) {
   Usage usage(objects, rules, now);
   Amounts total;
-  std::set<const api::TypeInfo*> seen;
-  for (const api::KindInfo& kind : api::Kinds()) {
-    if (!api::IsCounted(kind) || !seen.insert(kind.hub).second) continue;
-    for (const StoredObjectPtr& stored :
-         objects.Readable(api::HubKind(*kind.hub), quota.metadata.namespace_)) {
+  for (const api::KindInfo* kind : KindsOf(objects, api::NormalizeHard(quota.spec.hard))) {
+    for (const StoredObjectPtr& stored : objects.Readable(*kind, quota.metadata.namespace_)) {
       if (!api::QuotaCounts(quota.spec, stored->object())) continue;
       api::AddResources(total, usage.Of(stored->object()));
     }
@@ -186,6 +197,26 @@ Status CheckRecount(const Objects& objects, const api::Object& object, const api
                                       AmountOf(counted, name).ToString()));
   }
   return {};
+}
+
+void CountForLimits(const Objects& objects, api::Object& object, const api::Object* old,
+                    const api::WriteRules& rules, base::Time now) {
+  const auto* quota = object.As<api::ResourceQuota>();
+  if (quota == nullptr) return;
+  const auto* before = old == nullptr ? nullptr : old->As<api::ResourceQuota>();
+  const bool all = before == nullptr || before->spec.scopes != quota->spec.scopes ||
+                   before->spec.scope_selector != quota->spec.scope_selector;
+  const Amounts hard = api::NormalizeHard(quota->spec.hard);
+  const Amounts was = all ? Amounts() : api::NormalizeHard(before->spec.hard);
+  const auto limited = [&](const auto& item) { return was.contains(item.first); };
+  if (std::ranges::all_of(hard, limited)) return;
+  const Amounts counted = Counted(objects, *quota, rules, now);
+  Amounts& used = object.Mutable<api::ResourceQuota>()->status.used;
+  for (const auto& [name, limit] : hard) {
+    if (was.contains(name)) continue;
+    const base::Quantity* amount = counted.Find(name);
+    if (amount != nullptr || used.contains(name)) used[name] = AmountOf(counted, name);
+  }
 }
 
 Status AdmitQuota(const Objects& objects, const api::Object& object, const api::Object* old,

@@ -28,6 +28,7 @@ namespace dray::registry {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kClaims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 const std::string kPods = "/api/v1/namespaces/default/pods";
@@ -235,6 +236,137 @@ TEST(QuotaAdmission, AWatchTellsTheObjectBeforeItsCharge) {
 }
 
 // Many creators at once: exactly as many get through as the quota has, and it says so.
+// What is there when a quota comes, or comes to limit something more, counts from the first moment on,
+// also where no controller has summed it up yet.
+TEST(QuotaAdmission, WhatWasThereBeforeCounts) {
+  World world;
+  ASSERT_EQ(world.Post(kPods, Pod("a")).status, 201);
+  ASSERT_EQ(world.Post(kClaims, Claim("a", 2)).status, 201);
+  const Answer made = world.Post(kQuotas, Quota(R"({"pods":"2"})"));
+  ASSERT_EQ(made.status, 201);
+  EXPECT_EQ(Used(world, "pods"), "1");
+  // Nobody manages it: it is the server's.
+  EXPECT_THAT(made.text, Not(HasSubstr("f:status")));
+  EXPECT_EQ(world.Post(kPods, Pod("b")).status, 201);
+  EXPECT_EQ(world.Post(kPods, Pod("c")).status, 403);
+  const auto limit = [&](std::string_view hard) {
+    return world
+        .Ask({.method = "PATCH",
+              .path = kQuotas + "/q",
+              .body = fmt::format(R"({{"spec":{{"hard":{}}}}})", hard),
+              .content_type = "application/merge-patch+json"})
+        .status;
+  };
+  ASSERT_EQ(limit(R"({"count/resourceclaims.resource.k8s.io":"2","pods":"3"})"), 200);
+  EXPECT_EQ(Used(world, "pods"), "2");
+  EXPECT_EQ(Used(world, "count/resourceclaims.resource.k8s.io"), "1");
+  EXPECT_EQ(world.Post(kClaims, Claim("b", 1)).status, 201);
+  EXPECT_EQ(world.Post(kClaims, Claim("c", 1)).status, 403);
+  ASSERT_EQ(limit(R"({"gpu.deviceclass.resource.k8s.io/devices":"3"})"), 200);
+  EXPECT_EQ(Used(world, "gpu.deviceclass.resource.k8s.io/devices"), "3");
+}
+
+const std::string kServices = "/api/v1/namespaces/default/services";
+const std::string kVolumeClaims = "/api/v1/namespaces/default/persistentvolumeclaims";
+
+std::string Service(std::string_view name, std::string_view type, std::string_view more = "") {
+  return fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"type":"{}","ports":)"
+                     R"([{{"name":"a","port":80}},{{"name":"b","port":81}}]{}}}}})",
+                     name, type, more);
+}
+std::string VolumeClaim(std::string_view name, std::string_view storage,
+                        std::string_view more = "") {
+  return fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"accessModes":["ReadWriteOnce"],)"
+                     R"("resources":{{"requests":{{"storage":"{}"}}}}{}}}}})",
+                     name, storage, more);
+}
+int Patch(World& world, const std::string& path, std::string_view patch) {
+  return world
+      .Ask({.method = "PATCH",
+            .path = path,
+            .body = std::string(patch),
+            .content_type = "application/merge-patch+json"})
+      .status;
+}
+
+// A service can become one of another type later.
+TEST(QuotaAdmission, ServicesTakePortsOnNodesAndLoadBalancers) {
+  World world;
+  ASSERT_EQ(world
+                .Post(kQuotas, Quota(R"({"services.nodeports":"3","services.loadbalancers":"1",)"
+                                     R"("services":"4"})"))
+                .status,
+            201);
+  EXPECT_EQ(world.Post(kServices, Service("plain", "ClusterIP")).status, 201);
+  EXPECT_EQ(world.Post(kServices, Service("a", "NodePort")).status, 201);
+  EXPECT_EQ(Used(world, "services.nodeports"), "2");
+  const Answer refused = world.Post(kServices, Service("b", "NodePort"));
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.text, HasSubstr("exceeded quota: q, requested: services.nodeports=2, used: "
+                                      "services.nodeports=2, limited: services.nodeports=3"));
+  EXPECT_EQ(Patch(world, kServices + "/plain", R"({"spec":{"type":"NodePort"}})"), 403);
+  EXPECT_EQ(world
+                .Post(kServices, Service("balanced", "LoadBalancer",
+                                         R"(,"allocateLoadBalancerNodePorts":false)"))
+                .status,
+            201);
+  EXPECT_EQ(Used(world, "services.loadbalancers"), "1");
+  EXPECT_EQ(Used(world, "services.nodeports"), "2");
+  EXPECT_EQ(Patch(world, kServices + "/a", R"({"spec":{"type":"LoadBalancer"}})"), 403);
+  EXPECT_EQ(Patch(world, kServices + "/a", R"({"spec":{"type":"ClusterIP"}})"), 200);
+  EXPECT_EQ(Used(world, "services.nodeports"), "0");
+  EXPECT_EQ(Patch(world, kServices + "/plain", R"({"spec":{"type":"NodePort"}})"), 200);
+  EXPECT_EQ(Used(world, "services"), "3");
+}
+
+TEST(QuotaAdmission, ClaimsForVolumesTakeStorageOfTheirClass) {
+  World world;
+  const std::string gold = "gold.storageclass.storage.k8s.io/requests.storage";
+  ASSERT_EQ(world
+                .Post(kQuotas, Quota(R"({"requests.storage":"10Gi","persistentvolumeclaims":"3",)"
+                                     R"("gold.storageclass.storage.k8s.io/requests.storage":"4Gi",)"
+                                     R"("gold.storageclass.storage.k8s.io/)"
+                                     R"(persistentvolumeclaims":"1"})"))
+                .status,
+            201);
+  const std::string of_gold = R"(,"storageClassName":"gold")";
+  EXPECT_EQ(world.Post(kVolumeClaims, VolumeClaim("a", "5Gi", of_gold)).status, 403);
+  EXPECT_EQ(world.Post(kVolumeClaims, VolumeClaim("a", "3Gi", of_gold)).status, 201);
+  EXPECT_EQ(Used(world, gold), "3Gi");
+  EXPECT_EQ(world.Post(kVolumeClaims, VolumeClaim("b", "1Mi", of_gold)).status, 403);
+  EXPECT_EQ(world.Post(kVolumeClaims, VolumeClaim("b", "8Gi")).status, 403);
+  EXPECT_EQ(world.Post(kVolumeClaims, VolumeClaim("b", "6Gi")).status, 201);
+  EXPECT_EQ(Used(world, "requests.storage"), "9Gi");
+  // It grows.
+  const auto grow = [&](std::string_view name, std::string_view to) {
+    return Patch(
+        world, fmt::format("{}/{}", kVolumeClaims, name),
+        fmt::format(R"({{"spec":{{"resources":{{"requests":{{"storage":"{}"}}}}}}}})", to));
+  };
+  EXPECT_EQ(grow("b", "8Gi"), 403);
+  EXPECT_EQ(grow("a", "5Gi"), 403);
+  EXPECT_EQ(grow("b", "7Gi"), 200);
+  EXPECT_EQ(Used(world, "requests.storage"), "10Gi");
+}
+
+TEST(QuotaAdmission, ClaimsForVolumesHaveAScopeOfTheirOwn) {
+  World world;
+  ASSERT_EQ(
+      world
+          .Post(kQuotas, Quota(R"({"persistentvolumeclaims":"1"})",
+                               R"(,"scopeSelector":{"matchExpressions":[{"scopeName":)"
+                               R"("VolumeAttributesClass","operator":"In","values":["fast"]}]})"))
+          .status,
+      201);
+  const std::string fast = R"(,"volumeAttributesClassName":"fast")";
+  EXPECT_EQ(world.Post(kVolumeClaims, VolumeClaim("a", "1Gi")).status, 201);
+  EXPECT_EQ(world.Post(kVolumeClaims, VolumeClaim("b", "1Gi", fast)).status, 201);
+  EXPECT_EQ(world.Post(kVolumeClaims, VolumeClaim("c", "1Gi", fast)).status, 403);
+  EXPECT_EQ(Patch(world, kVolumeClaims + "/a", R"({"spec":{"volumeAttributesClassName":"fast"}})"),
+            403);
+  EXPECT_EQ(Used(world, "persistentvolumeclaims"), "1");
+}
+
 TEST(QuotaAdmission, HoldsUnderConcurrency) {
   World world;
   ASSERT_EQ(world.Post(kQuotas, Quota(R"({"pods":"20"})")).status, 201);

@@ -7,7 +7,7 @@
 #include "api/custom_kind.h"
 #include "api/namespace.h"
 #include "api/pod.h"
-#include "api/quota.h"
+#include "api/quota_scopes.h"
 #include "api/resource_claim.h"
 #include "fmt/format.h"
 #include "registry/admission.h"
@@ -174,7 +174,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   if (options_.service_accounts) {
     DRAY_RETURN_IF_ERROR(AdmitServiceAccount(objects_, object, random_));
   }
-  DRAY_RETURN_IF_ERROR(AdmitLimits(objects_, object));
+  DRAY_RETURN_IF_ERROR(AdmitLimits(objects_, object, nullptr));
   DRAY_RETURN_IF_ERROR(AdmitCertificateRequest(context.user, object));
   DRAY_RETURN_IF_ERROR(AdmitWebhooks(object, context.notes.get()));
   api::ObjectMeta& metadata = object.MutableMetadata();
@@ -209,6 +209,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   DRAY_ASSIGN_OR_RETURN(const auto there,
                         objects_.Find(object.kind(), object.metadata().namespace_, name));
   if (there) return rest::AlreadyExists(object.kind(), name);
+  CountForLimits(objects_, object, nullptr, options_.rules, now);
   attempt.result = std::move(object);
   attempt.PutResult(store::Revision{});
   // After the object: whoever sees a quota with its charge has seen what was charged for.
@@ -274,6 +275,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
       api::Append(errors, CheckPolicyExpressions(object));
       if (errors.empty()) ObservePolicy(object, objects_);
     }
+    DRAY_RETURN_IF_ERROR(AdmitLimits(objects_, object, &stored));
     DRAY_RETURN_IF_ERROR(AdmitWebhooks(object, context.notes.get()));
   }
   if (IsDefinition(object)) api::Append(errors, PrepareDefinition(object, &stored, objects_, now));
@@ -297,6 +299,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
   }
   DRAY_RETURN_IF_ERROR(AdmitDefaultPriority(objects_, object));
   DRAY_RETURN_IF_ERROR(AskPolicies(context, part, asked, object, &stored));
+  if (part == Part::kObject) CountForLimits(objects_, object, &stored, options_.rules, now);
   return object;
 }
 
@@ -312,8 +315,7 @@ StatusOr<Registry::Attempt> Registry::TryReplace(const Found& found, api::Object
   // A write that changes nothing is none: nobody is told, and the resourceVersion stays.
   if (result.kind().equal(result.data(), found.object().data())) return attempt;
   attempt.PutResult(found.entry->modified);
-  const auto* pod = result.As<api::Pod>();
-  if (pod != nullptr && api::PodQuotaHandles("update", "", pod, found.object().As<api::Pod>())) {
+  if (api::QuotaHandlesUpdate(result, found.object())) {
     DRAY_RETURN_IF_ERROR(AdmitQuota(objects_, result, &found.object(), options_.rules, clock_.Now(),
                                     attempt.transaction));
   }
