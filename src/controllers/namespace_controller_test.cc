@@ -114,6 +114,23 @@ TEST_F(NamespaceTest, StaysWhileSomethingInItCannotBeRead) {
   EXPECT_FALSE(scene_.Has<api::Namespace>("ns", ""));
 }
 
+// What there is of a kind whose definition cannot be read, nobody knows.
+TEST_F(NamespaceTest, StaysWhileADefinitionCannotBeRead) {
+  HidingCluster cluster(scene_.cluster());
+  NamespaceController controller(cluster, scene_.clock());
+  Define(scene_, "widgets", "Widget");
+  AddNamespace("ns");
+  cluster.Hide({api::DefinitionKind().hub, "", FullName("widgets")});
+  controller.Sync();
+  scene_.Delete<api::Namespace>("ns", "");
+  controller.Sync();
+  EXPECT_TRUE(scene_.Has<api::Namespace>("ns", ""));
+  cluster.Show();
+  scene_.clock().Advance(std::chrono::minutes(1));
+  controller.Sync();
+  EXPECT_FALSE(scene_.Has<api::Namespace>("ns", ""));
+}
+
 // The same of a kind that somebody has defined.
 TEST_F(NamespaceTest, StaysWhileAnObjectOfADefinedKindCannotBeRead) {
   HidingCluster cluster(scene_.cluster());

@@ -53,6 +53,8 @@ Status View::NothingHidden(std::string_view namespace_) const {
   for (const api::KindInfo* kind : picture_->DefinedKinds()) {
     if (kind->namespaced) kinds.push_back(kind);
   }
+  // Of a kind whose definition cannot be read there may be anything.
+  DRAY_RETURN_IF_ERROR(cluster_.List(api::DefinitionKind()).status());
   return cluster_.Watch(kinds, {.namespace_ = std::string(namespace_)})->Stale();
 }
 

@@ -55,6 +55,42 @@ std::string BytesOf(api::Object& object) {
   return object.ToJson();
 }
 
+// What is of another version than any that is known may mean something else by the same fields.
+Status CheckKind(api::JsonDecoder& decoder, const std::string& bytes, const api::KindInfo& kind) {
+  // As it is written here.
+  if (bytes.starts_with(
+          fmt::format(R"({{"apiVersion":"{}","kind":"{}")", kind.ApiVersion(), kind.kind))) {
+    return {};
+  }
+  DRAY_ASSIGN_OR_RETURN(const api::JsonDecoder::TypeMeta meta, decoder.PeekType(bytes));
+  if (meta.api_version.empty() && meta.kind.empty()) return {};
+  const std::string_view version = meta.api_version;
+  const std::size_t slash = version.find('/');
+  const std::string_view group =
+      slash == version.npos ? std::string_view() : version.substr(0, slash);
+  const api::KindInfo* known = api::FindKind(version, meta.kind);
+  // Which versions a kind has that somebody has defined, its definition says.
+  const bool same = api::IsCustom(kind) ? group == kind.group && meta.kind == kind.kind
+                                        : known != nullptr && known->hub == kind.hub;
+  if (same) return {};
+  return base::InvalidArgument(
+      fmt::format("it is a {} of version \"{}\", not a {} of version \"{}\"", meta.kind, version,
+                  kind.kind, kind.ApiVersion()));
+}
+
+// An object is what its key says, and is somebody: what has no identity would be taken for another
+// one, and what it owns for left behind.
+Status CheckIdentity(const std::string& key, const api::Object& object) {
+  const api::ObjectMeta& metadata = object.metadata();
+  if (KeyOf(object.kind(), metadata.namespace_, metadata.name) != key) {
+    return base::InvalidArgument(
+        fmt::format("metadata: it says that it is \"{}{}{}\"", metadata.namespace_,
+                    metadata.namespace_.empty() ? "" : "/", metadata.name));
+  }
+  if (metadata.uid.empty()) return base::InvalidArgument("metadata.uid: it has none");
+  return {};
+}
+
 }  // namespace
 
 std::string StoredObject::MakeJson() const {
@@ -155,7 +191,10 @@ StatusOr<StoredObjectPtr> Objects::Decode(const store::Entry& entry) const {
   }
   thread_local api::JsonDecoder decoder;
   api::Object object = api::Object::New(*kind);
-  if (Status read = decoder.Decode(*entry.value, *kind->type, object.MutableData()); !read.ok()) {
+  Status read = decoder.Decode(*entry.value, *kind->type, object.MutableData());
+  if (read.ok()) read = CheckIdentity(entry.key, object);
+  if (read.ok()) read = CheckKind(decoder, *entry.value, *kind);
+  if (!read.ok()) {
     return base::MakeStatus(StatusCode::kDataLoss,
                             fmt::format("what is stored under \"{}\" cannot be read: {}", entry.key,
                                         base::Message(read)));

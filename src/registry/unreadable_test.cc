@@ -89,6 +89,28 @@ TEST_F(UnreadableTest, ItIsToldOnceAndForgottenWhenItIsNotThereAnyMore) {
   EXPECT_EQ(world_.Get(kPods + "/broken").status, 200);
 }
 
+// What can be read and is another object, or none, is not this one: taken for it, it would have lost
+// its uid, and what it owns would be left behind.
+TEST_F(UnreadableTest, WhatIsNotTheObjectOfItsKeyIsNotRead) {
+  const std::string head = R"({"apiVersion":"v1","kind":"Pod",)";
+  for (const std::string& bytes :
+       {std::string("{}"), std::string(R"({"metadata":{}})"),
+        std::string(R"({"metadata":{"name":"broken","namespace":"default"}})"),
+        std::string(R"({"metadata":{"name":"other","namespace":"default","uid":"u"}})"),
+        std::string(R"({"metadata":{"name":"broken","namespace":"other","uid":"u"}})"),
+        std::string(R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"broken",)"
+                    R"("namespace":"default","uid":"u"}})"),
+        std::string(R"({"apiVersion":"v9","kind":"Pod","metadata":{"name":"broken",)"
+                    R"("namespace":"default","uid":"u"}})")}) {
+    Overwrite(bytes);
+    EXPECT_EQ(world_.Get(kPods + "/broken").status, 500) << bytes;
+    EXPECT_EQ(world_.Get(kPods).status, 500) << bytes;
+    EXPECT_THAT(world_.registry().objects().CannotBeRead(), SizeIs(1)) << bytes;
+  }
+  Overwrite(head + R"("metadata":{"name":"broken","namespace":"default","uid":"u"}})");
+  EXPECT_EQ(world_.Get(kPods + "/broken").status, 200);
+}
+
 TEST_F(UnreadableTest, NothingIsWrittenOverItAndItIsRemovedOnlyOnPurpose) {
   EXPECT_EQ(world_.Post(kPods, PodText("broken")).status, 500);
   EXPECT_EQ(world_.Ask({.method = "DELETE", .path = kPods}).status, 500);
