@@ -270,8 +270,10 @@ void HandleWatch(const ExchangePtr& exchange) {
   if (!initial) options.from = from->value_or(store.revision());
   options.bookmarks = asked->allow_watch_bookmarks;
   options.mark_initial_end = initial && options.bookmarks;
-  options.timeout = std::chrono::seconds(std::clamp<std::int64_t>(
-      asked->timeout_seconds.value_or(kDefaultWatchSeconds), 1, 24 * 3600));
+  // 0 is what clients write who leave it to the server.
+  const std::int64_t seconds = asked->timeout_seconds.value_or(0);
+  options.timeout = std::chrono::seconds(
+      std::clamp<std::int64_t>(seconds == 0 ? kDefaultWatchSeconds : seconds, 1, 24 * 3600));
   options.shape = exchange->format.shape;
   options.include = *include;
   apiserver::Response response = exchange->Begin(200, exchange->format.content_type());

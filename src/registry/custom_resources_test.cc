@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "fmt/format.h"
 #include "registry/world_for_test.h"
 
 namespace dray::registry {
@@ -70,6 +72,67 @@ TEST_F(CustomTest, ADefinitionIsServedAtOnce) {
   EXPECT_THAT(world_.Get("/apis/example.com/v1").text, HasSubstr(R"("shortNames":["wd"])"));
   EXPECT_THAT(world_.Get("/openapi/v3/apis/example.com/v1").text, HasSubstr("What is wanted."));
   EXPECT_EQ(world_.Get("/apis/example.com/v2").status, 404);
+}
+
+// Definitions of large operators have more than a hundred fields in one object.
+TEST_F(CustomTest, ADefinitionMayHaveManyFieldsAndItsObjectsManyValues) {
+  std::string properties;
+  std::string spec;
+  for (int i = 0; i < 200; ++i) {
+    properties += fmt::format(R"("f{}":{{"type":"string"}},)", i);
+    spec += fmt::format(R"("f{}":"x",)", i);
+  }
+  const Answer made = world_.Post(
+      kDefinitions, R"({"metadata":{"name":"wides.example.com"},"spec":{"group":"example.com",)"
+                    R"("scope":"Namespaced","names":{"plural":"wides","kind":"Wide"},"versions":[)"
+                    R"({"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":)"
+                    R"({"type":"object","properties":{"spec":{"type":"object","properties":{)" +
+                        properties +
+                        R"("list":{"type":"array","items":{"type":"integer"}}}}}}}}]}})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  const std::string wides = "/apis/example.com/v1/namespaces/default/wides";
+  std::string numbers = "1";
+  for (int i = 0; i < 12'000; ++i) numbers += ",1";
+  const auto wide = [&](std::string_view name, std::string_view list) {
+    return fmt::format(R"({{"apiVersion":"example.com/v1","kind":"Wide","metadata":)"
+                       R"({{"name":"{}"}},"spec":{{{}"list":[{}]}}}})",
+                       name, spec, list);
+  };
+  EXPECT_EQ(world_.Post(wides, wide("a", numbers)).status, 201);
+  EXPECT_EQ(Patch(wides + "/a", R"({"spec":{"f199":"y"}})", "application/merge-patch+json").status,
+            200);
+  const Answer applied =
+      Patch(wides + "/b?fieldManager=m", wide("b", "1"), "application/apply-patch+yaml");
+  EXPECT_EQ(applied.status, 201) << applied.text;
+  EXPECT_THAT(applied.text, HasSubstr(R"("f:f199":{})"));
+}
+
+// Each patch is small enough; what they make together is not.
+TEST_F(CustomTest, AnObjectDoesNotGrowWithoutEnd) {
+  ASSERT_EQ(world_
+                .Post(kDefinitions,
+                      R"({"metadata":{"name":"bags.example.com"},"spec":{"group":"example.com",)"
+                      R"("scope":"Namespaced","names":{"plural":"bags","kind":"Bag"},"versions":[)"
+                      R"({"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":)"
+                      R"({"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})")
+                .status,
+            201);
+  const std::string bags = "/apis/example.com/v1/namespaces/default/bags";
+  ASSERT_EQ(
+      world_.Post(bags, R"({"apiVersion":"example.com/v1","kind":"Bag","metadata":{"name":"a"}})")
+          .status,
+      201);
+  const auto grow = [&](int i) {
+    return Patch(bags + "/a",
+                 fmt::format(R"({{"spec":{{"f{}":"{}"}}}})", i, std::string(2'000'000, 'x')),
+                 "application/merge-patch+json");
+  };
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(grow(i).status, 200);
+  const Answer refused = grow(3);
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_THAT(refused.text, HasSubstr("at most 6291456 can be stored"));
+  EXPECT_EQ(Patch(bags + "/a", R"({"spec":{"f0":null}})", "application/merge-patch+json").status,
+            200);
 }
 
 TEST_F(CustomTest, ObjectsHaveDefaultsAndNothingThatNobodyKnows) {

@@ -124,6 +124,7 @@ TEST(Verbs, ABindingMustMeanThePodAndANode) {
   const std::string target = R"("target":{"name":"n1"})";
   const auto status = [&](const std::string& body) { return world.Post(path, body).status; };
   EXPECT_EQ(status(R"({"metadata":{"name":"q"},)" + target + "}"), 400);
+  EXPECT_EQ(status(R"({"metadata":{"namespace":"other"},)" + target + "}"), 400);
   EXPECT_EQ(status(R"({"kind":"Eviction",)" + target + "}"), 400);
   EXPECT_EQ(status(R"({"target":{"name":"n1","kind":"Pod"}})"), 422);
   EXPECT_EQ(status(R"({"metadata":{"resourceVersion":"1"},)" + target + "}"), 409);
@@ -217,6 +218,9 @@ TEST(Verbs, AnEvictedPodSaysSo) {
 TEST(Verbs, AnEvictionDeletes) {
   World world;
   ASSERT_EQ(world.Post(kPods, Pod("p")).status, 201);
+  for (const std::string other : {R"({"name":"q"})", R"({"namespace":"other"})"}) {
+    EXPECT_EQ(world.Post(kPods + "/p/eviction", R"({"metadata":)" + other + "}").status, 400);
+  }
   const Answer evicted =
       world.Post(kPods + "/p/eviction", R"({"apiVersion":"policy/v1","kind":"Eviction"})");
   EXPECT_EQ(evicted.status, 201) << evicted.text;

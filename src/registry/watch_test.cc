@@ -177,6 +177,16 @@ TEST_F(WatchTest, ThatIsNeverIdleEndsAllTheSame) {
   EXPECT_EQ(state, apiserver::StreamSource::State::kEnd);
 }
 
+// Clients write 0 when they leave it to the server how long a watch lasts.
+TEST_F(WatchTest, ATimeoutOfZeroIsTheServers) {
+  Answer answer = world_.Get(kClasses + "?watch=1&timeoutSeconds=0&resourceVersion=" + Now());
+  ASSERT_NE(answer.stream, nullptr);
+  answer.stream->Start([] {});
+  std::vector<apiserver::Bytes> lines;
+  world_.clock().Advance(std::chrono::seconds(60));
+  EXPECT_NE(answer.stream->Pull(lines), apiserver::StreamSource::State::kEnd);
+}
+
 TEST_F(WatchTest, OfTheFutureIsRefused) {
   const Answer answer = world_.Get(kClasses + "?watch=1&resourceVersion=999999");
   EXPECT_EQ(answer.status, 504);

@@ -57,7 +57,8 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
     std::shared_ptr<api::Object> result;
     if (!index) result = std::make_shared<api::Object>(std::move(attempt->result));
     store::Transaction sealed = std::move(*attempt).Seal();
-    if (Status text = Attempt::CheckText(sealed); !text.ok()) return Finish(std::move(text));
+    Status storable = Attempt::CheckStorable(sealed, registry_.objects_.store());
+    if (!storable.ok()) return Finish(std::move(storable));
     registry_.objects_.store().Commit(std::move(sealed), [self = shared_from_this(), index, result](
                                                              StatusOr<store::Outcome> outcome) {
       self->registry_.Post([self, index, result, outcome = std::move(outcome)] {
@@ -80,8 +81,9 @@ class Registry::Write : public std::enable_shared_from_this<Write> {
   // Nothing is stored, and what could not be stored is refused all the same.
   void Rehearse(Attempt attempt) {
     api::Object result = attempt.result;
-    const Status text = Attempt::CheckText(std::move(attempt).Seal());
-    if (!text.ok()) return Finish(text);
+    const Status storable =
+        Attempt::CheckStorable(std::move(attempt).Seal(), registry_.objects_.store());
+    if (!storable.ok()) return Finish(storable);
     Finish(std::move(result));
   }
 

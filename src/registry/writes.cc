@@ -3,6 +3,7 @@
 // Create, update, delete, and the subresources of pods.
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -64,7 +65,9 @@ StatusOr<rest::DecodedBody> Decoded(const Exchange& exchange, rest::BodyFormat f
     return rest::UnsupportedMediaType("application/json, application/yaml");
   }
   std::vector<std::string> repeated;
-  auto tree = rest::ReadTree(exchange.request.body, format == rest::BodyFormat::kYaml, &repeated);
+  // As wide as any other object.
+  auto tree = rest::ReadTree(exchange.request.body, format == rest::BodyFormat::kYaml, &repeated,
+                             std::numeric_limits<std::size_t>::max());
   if (!tree.ok()) {
     const std::string why =
         fmt::format("the body cannot be read: {}", base::Message(tree.status()));
@@ -253,6 +256,25 @@ void HandleDelete(const ExchangePtr& exchange) {
       });
 }
 
+namespace {
+
+// What is about a pod says which, or leaves it to the path.
+Status CheckAbout(const Exchange& exchange, std::string_view kind, std::string_view name,
+                  std::string_view space) {
+  const Route& route = exchange.route;
+  if (!name.empty() && name != route.name) {
+    return rest::BadRequest(fmt::format("name in URL ({}) does not match name in {} object ({})",
+                                        route.name, kind, name));
+  }
+  if (!space.empty() && space != route.namespace_) {
+    return rest::BadRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  }
+  return {};
+}
+
+}  // namespace
+
 void HandleEviction(const ExchangePtr& exchange) {
   const auto body = SmallBody(*exchange, api::TypeInfoOf<rest::EvictionBody>());
   if (!body.ok()) return exchange->SendError(body.status());
@@ -261,14 +283,11 @@ void HandleEviction(const ExchangePtr& exchange) {
   auto deletion = DeletionBy(*exchange, inner);
   if (!deletion.ok()) return exchange->SendError(deletion.status());
   deletion->options.eviction = true;
-  const rest::DocumentNode* metadata = rest::FindIn(*body, "metadata");
-  const std::string_view name =
-      metadata == nullptr ? std::string_view() : rest::TextIn(*metadata, "name");
-  if (!name.empty() && name != exchange->route.name) {
-    return exchange->SendError(
-        rest::BadRequest(fmt::format("name in URL ({}) does not match name in Eviction object ({})",
-                                     exchange->route.name, name)));
-  }
+  const rest::DocumentNode* sent = rest::FindIn(*body, "metadata");
+  const rest::DocumentNode metadata = sent == nullptr ? rest::MapNode() : *sent;
+  const Status about = CheckAbout(*exchange, "Eviction", rest::TextIn(metadata, "name"),
+                                  rest::TextIn(metadata, "namespace"));
+  if (!about.ok()) return exchange->SendError(about);
   exchange->registry->Delete(exchange->kind(), exchange->route.namespace_, exchange->route.name,
                              deletion->options, deletion->context,
                              [exchange](StatusOr<Deleted> deleted) {
@@ -286,11 +305,8 @@ void HandleBinding(const ExchangePtr& exchange) {
   const auto body = BindingOf(*tree);
   if (!body.ok()) return exchange->SendError(body.status());
   const api::ObjectMeta& metadata = body->metadata;
-  if (!metadata.name.empty() && metadata.name != exchange->route.name) {
-    return exchange->SendError(
-        rest::BadRequest(fmt::format("name in URL ({}) does not match name in Binding object ({})",
-                                     exchange->route.name, metadata.name)));
-  }
+  const Status about = CheckAbout(*exchange, "Binding", metadata.name, metadata.namespace_);
+  if (!about.ok()) return exchange->SendError(about);
   if (api::ErrorList errors = CheckTarget(body->target); !errors.empty()) {
     return exchange->SendError(rest::Invalid("", "Binding", exchange->route.name, errors));
   }

@@ -5,14 +5,19 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "base/valid_utf8.h"
+#include "fmt/format.h"
 #include "registry/registry.h"
 #include "rest/api_error.h"
 #include "store/store.h"
 
 namespace dray::registry {
+
+// As JSON. A request brings 3 MiB at most.
+inline constexpr std::size_t kMaxObjectBytes = 6u << 20;
 
 // Without operations there is nothing to write, and the result is the answer.
 struct Registry::Attempt {
@@ -46,11 +51,23 @@ struct Registry::Attempt {
   }
 
   // Nothing is written that could not be read again. Every door sees to that itself; whoever forgets
-  // it is stopped here, before there is an object that nobody can do anything about.
-  static Status CheckText(const store::Transaction& sealed) {
+  // it is stopped here, before there is an object that nobody can do anything about. Nor does an
+  // object grow beyond what a request can bring, with who manages it, one patch after the other;
+  // one that is larger already may become smaller.
+  static Status CheckStorable(const store::Transaction& sealed, const store::Store& store) {
     for (const store::Operation& operation : sealed.operations) {
-      if (operation.value == nullptr || base::IsUtf8(*operation.value)) continue;
-      return rest::BadRequest("the object has text in it that is not UTF-8");
+      if (operation.value == nullptr) continue;
+      const std::string& bytes = *operation.value;
+      if (!base::IsUtf8(bytes)) {
+        return rest::BadRequest("the object has text in it that is not UTF-8");
+      }
+      if (bytes.size() <= kMaxObjectBytes) continue;
+      const store::EntryPtr known = store.Find(operation.key);
+      if (known != nullptr && known->value != nullptr && bytes.size() < known->value->size()) {
+        continue;
+      }
+      return rest::TooLarge(fmt::format("the object would have {} bytes: at most {} can be stored",
+                                        bytes.size(), kMaxObjectBytes));
     }
     return {};
   }
