@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "base/status.h"
 #include "console/desk.h"
 #include "fmt/format.h"
 #include "openssl/rand.h"
@@ -37,6 +39,12 @@ std::size_t CountOf(const apiserver::Headers& headers, std::string_view name) {
   };
   return static_cast<std::size_t>(
       std::ranges::count_if(headers.list, [&](const auto& header) { return same(header.first); }));
+}
+
+bool SpeaksForAnother(const apiserver::Headers& headers) {
+  return std::ranges::any_of(headers.list, [](const auto& header) {
+    return absl::StartsWithIgnoreCase(base::ToAbsl(header.first), "impersonate-");
+  });
 }
 
 }  // namespace
@@ -154,6 +162,13 @@ std::optional<apiserver::Response> Door::Refuse(const apiserver::Request& reques
   // Another page cannot send it without being asked first, and nobody is told yes.
   if (request.headers.Find("X-Dray-Console") != "1") {
     return Failure(403, "Forbidden", "requests for data carry the header X-Dray-Console: 1");
+  }
+  // To pass over the wish would show what the one who asks may see instead of what the other one may.
+  if (SpeaksForAnother(request.headers)) {
+    return Failure(
+        400, "BadRequest",
+        "the console shows what the one who is logged in may see: it has no Impersonate- "
+        "headers");
   }
   if (request.method == "POST") {
     std::string_view type = request.headers.Find("Content-Type");

@@ -55,6 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
     Rules, LocalDoorTest,
     ::testing::ValuesIn(std::vector<RefusalCase>{
         {.name = "the_page_itself"},
+        {.name = "for_another", .headers = {{"Impersonate-User", "bob"}}, .want = 400},
+        {.name = "for_a_group", .headers = {{"impersonate-group", "a"}}, .want = 400},
         {.name = "post_of_json",
          .method = "POST",
          .headers = {{"Content-Type", "application/json; charset=utf-8"}}},
