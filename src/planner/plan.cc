@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 
 #include "api/cron_job.h"
@@ -11,7 +13,9 @@
 #include "api/job.h"
 #include "api/memory_cluster.h"
 #include "api/pod.h"
+#include "api/priority_class.h"
 #include "api/stateful_set.h"
+#include "api/system_priority.h"
 #include "api/workloads.h"
 #include "base/clock.h"
 #include "base/uuid.h"
@@ -93,6 +97,26 @@ void NoteSchedulers(const PlanOptions& given, const PlanOptions& taken,
   }
 }
 
+// Of pods that are still to be placed: a server would refuse them. Manifests without the classes of the
+// cluster are planned all the same.
+void NotePriorities(const std::vector<api::Object>& objects, std::vector<std::string>& notes) {
+  std::set<std::string, std::less<>> missing;
+  for (const api::Object& object : objects) {
+    const auto* pod = object.As<api::Pod>();
+    if (pod == nullptr || pod->spec.priority || !pod->spec.node_name.empty()) continue;
+    const std::string& name = pod->spec.priority_class_name;
+    if (!name.empty() && !api::SystemPriority(name)) missing.insert(name);
+  }
+  for (const api::Object& object : objects) {
+    if (object.As<api::PriorityClass>() != nullptr) missing.erase(object.metadata().name);
+  }
+  for (const std::string& name : missing) {
+    notes.push_back(fmt::format(
+        "PriorityClass {} is not in the input; assuming priority 0 for the pods that name it",
+        name));
+  }
+}
+
 // Kinds stay together, as the scheduler wants them; the oldest first.
 void SortByAge(std::vector<api::Object>& objects) {
   std::map<const api::TypeInfo*, std::size_t> ranks;
@@ -136,6 +160,7 @@ StatusOr<Plan> MakePlan(std::vector<api::Object> objects, const PlanOptions& opt
   SortByAge(prepared);
   const PlanOptions all = internal::WithSchedulersOf(prepared, options);
   NoteSchedulers(options, all, plan.notes);
+  NotePriorities(prepared, plan.notes);
   // Another source of uids than that of the preparation: none is used twice.
   internal::Rehearsal rehearsal(all, seed + 1, guard);
   DRAY_RETURN_IF_ERROR(rehearsal.Load(std::move(prepared)));

@@ -308,6 +308,25 @@ TEST(PlanWaiting, IsForDevicesThatMustBecomeReady) {
   EXPECT_THAT(Lines(PlanOf(objects)), ElementsAre("a waiting n1 gpu-0"));
 }
 
+TEST(PlanNotes, APriorityThatIsNotGivenIsAssumed) {
+  const std::string_view pod =
+      "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {priorityClassName: NAME, "
+      "containers: [{name: c, image: i}]}\n";
+  const auto notes = [&](std::string name, std::string_view more = "") {
+    std::string text(pod);
+    text.replace(text.find("NAME"), 4, name);
+    return PlanOf(testing::ObjectsFrom(NodeYaml("n1", 0) + text + std::string(more))).notes;
+  };
+  EXPECT_THAT(notes("high"),
+              ElementsAre("PriorityClass high is not in the input; assuming priority 0 for the "
+                          "pods that name it"));
+  EXPECT_THAT(notes("system-node-critical"), IsEmpty());
+  EXPECT_THAT(notes("high",
+                    "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\n"
+                    "metadata: {name: high}\nvalue: 7\n"),
+              IsEmpty());
+}
+
 TEST(PlanNodes, AreAssumedWhenNoneIsGiven) {
   std::vector<api::Object> objects =
       testing::ObjectsFrom(ClassYaml() + NodeYaml("n1", 1) + GpuPodYaml("a", 1));
