@@ -80,12 +80,12 @@ export function FleetView() {
           {labels.map((label) => <option key={label} value={`label:${label}`}>{shortName(label)}</option>)}
         </select></label>
         <label>class <select value={className} onChange={choose('class')}>
-          <option value="">all</option>
+          <option value="">all classes</option>
           {known?.classes.map((name) => <option key={name} value={name}>{name}</option>)}
         </select></label>
         {namespaces.length > 0 && (
           <label>namespace <select value={namespace} onChange={choose('ns')}>
-            <option value="">all</option>
+            <option value="">all namespaces</option>
             {namespaces.map((name) => <option key={name} value={name}>{name}</option>)}
           </select></label>
         )}
