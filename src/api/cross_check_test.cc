@@ -148,7 +148,7 @@ spec:
 )");
   EXPECT_EQ(finding.path.ToString(),
             "spec.spec.devices.requests[0].firstAvailable[1].deviceClassName");
-  EXPECT_EQ(finding.hint, "given classes: \"a.example.com\", \"b.example.com\"");
+  EXPECT_EQ(finding.hint, "classes in the input: \"a.example.com\", \"b.example.com\"");
 }
 
 TEST(CrossCheck, ADerivedAttributeThatNoConstraintUsesIsAWarning) {

@@ -251,8 +251,8 @@ TEST(ExplainCommand, WhatIsNotThereIsGuessedAt) {
 TEST(ExplainCommand, ANamespaceThatIsNotThereIsSaidToBeSo) {
   const Outcome outcome = Explain({"pod/big", "-n", "othe"});
   EXPECT_EQ(outcome.code, kExitUsage);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("there is nothing in namespace \"othe\""),
-                                 HasSubstr("did you mean other?")));
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("namespace \"othe\" not found"), HasSubstr("did you mean other?")));
   // What is elsewhere is no suggestion.
   EXPECT_THAT(Explain({"pod/nothing-like-it", "-n", "other"}).err, Not(HasSubstr("big")));
 }

@@ -153,7 +153,7 @@ TEST_F(ExecTest, WhatGoesWrongNamesTheProgram) {
         "it was asked for client.authentication.k8s.io/v1 and answers with");
   fails(Program(Says(R"({"token":"a\u0007b"})")), "control characters");
   fails(Program(Says(R"({"clientCertificateData":"x"})")), "must both be there");
-  fails(Program(Says(R"({"token":"x","expirationTimestamp":"soon"})")), "is no time");
+  fails(Program(Says(R"({"token":"x","expirationTimestamp":"soon"})")), "is not a time");
   fails({.command = "/nowhere/login", .api_version = kV1, .install_hint = "apt install login"},
         "apt install login");
 }

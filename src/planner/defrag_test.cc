@@ -172,7 +172,7 @@ TEST(Defrag, APodThatFitsNowhereIsSaidToFitNowhere) {
   EXPECT_FALSE(found.reached);
   EXPECT_FALSE(found.gave_up);
   EXPECT_THAT(found.reasons,
-              ElementsAre("pod big fits on no node, even with all pods gone that may be moved"));
+              ElementsAre("pod big fits on no node, even without all pods that may be moved"));
 }
 
 TEST(Defrag, ThereMayBeRoomForThePodAndNoneForThoseThatWouldLeave) {
@@ -279,7 +279,7 @@ TEST(Defrag, PodsThatAreNotMeantAreNotMadeRoomFor) {
               testing::StatusIs(StatusCode::kNotFound, HasSubstr("there is no pod none")));
   EXPECT_THAT(
       DefragOf(yaml, {.pods = {PodName{"default", "a"}}}),
-      testing::StatusIs(StatusCode::kInvalidArgument, HasSubstr("pod a is on node n1 already")));
+      testing::StatusIs(StatusCode::kInvalidArgument, HasSubstr("pod a is already on node n1")));
 }
 
 TEST(Defrag, OnlyThosePodsMoveThatWereNamed) {
