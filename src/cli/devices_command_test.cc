@@ -222,7 +222,7 @@ TEST(DevicesOfACluster, AreFollowed) {
     std::istringstream in;
     std::ostringstream err;
     std::ostream out(&heard);
-    code = Run(watch, in, out, err, {.clock = clock});
+    code = cli::Run(watch, in, out, err, {.clock = clock});
   });
   EXPECT_TRUE(heard.Until("4 free: gpu-0, gpu-1, gpu-2, gpu-3"));
   plane.Create(plane::PodFromTemplate("p"));

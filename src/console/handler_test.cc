@@ -60,7 +60,7 @@ class Reader {
 
 class LocalTest : public ::testing::Test {
  protected:
-  explicit LocalTest(std::chrono::nanoseconds patience = std::chrono::milliseconds(300)) {
+  explicit LocalTest(std::chrono::milliseconds patience = std::chrono::milliseconds(300)) {
     HandlerOptions options;
     options.door = {.token = std::string(kToken), .hosts = {"127.0.0.1:8080"}};
     options.version = "dray test";

@@ -32,8 +32,8 @@ Writer::Writer(EventLoop& loop, Members& members, const Layout& layout, const Et
       counts_(counts),
       cache_(cache),
       server_(std::move(server)),
-      fence_key_(layout.Fence(server_)),
-      broken_callback_(std::move(broken)) {}
+      broken_callback_(std::move(broken)),
+      fence_{.key = layout.Fence(server_)} {}
 
 void Writer::Start(Feeder& feeder, const RequestLimits& limits, rpc::DoneStatus done) {
   feeder_ = &feeder;
@@ -43,12 +43,12 @@ void Writer::Start(Feeder& feeder, const RequestLimits& limits, rpc::DoneStatus 
   // if it is still the same: a second one that starts at the same time finds that it has moved.
   members_.Until<rpc::EtcdRangeAnswer>(
       Clock::now() + options_.write_patience,
-      [key = fence_key_](rpc::EtcdMember& member, rpc::Done<rpc::EtcdRangeAnswer> answered) {
+      [key = fence_.key](rpc::EtcdMember& member, rpc::Done<rpc::EtcdRangeAnswer> answered) {
         member.Range({.key = key}, Members::kPatience, std::move(answered));
       },
       [this](StatusOr<rpc::EtcdRangeAnswer> answer) {
         if (!answer.ok()) return std::exchange(started_, nullptr)(answer.status());
-        fence_ = answer->kvs.empty() ? 0 : answer->kvs[0].modified;
+        fence_.revision = answer->kvs.empty() ? 0 : answer->kvs[0].modified;
         BeginFence({});
       });
 }
@@ -192,8 +192,9 @@ void Writer::Send() {
   counts_.nested += in_air_.size();
   counts_.transactions += PartsOf(in_air_).size();
   if (options_.on_begin) options_.on_begin();
-  const auto request =
-      std::make_shared<rpc::EtcdTransaction>(MakeRequest(in_air_, fence_key_, fence_));
+  // A full database lets pass what writes nothing: deletions.
+  fence_.mark = full_ ? std::string() : fmt::format("{} {}", fence_value_, ++marks_);
+  const auto request = std::make_shared<rpc::EtcdTransaction>(MakeRequest(in_air_, fence_));
   members_.Once<rpc::EtcdTransactionAnswer>(
       [request, patience = options_.answer_patience](
           rpc::EtcdMember& member, rpc::Done<rpc::EtcdTransactionAnswer> answered) {
@@ -210,10 +211,11 @@ void Writer::OnAnswer(StatusOr<rpc::EtcdTransactionAnswer> answer) {
   if (!answer.ok()) return OnFailure(answer.status());
   if (!feeder_->Plausible(answer->header.revision, sent_at_)) return;
   const std::int64_t revision = answer->header.revision;
-  const std::int64_t fence = fence_;
+  const std::int64_t fence = fence_.revision;
   if (!ReadAnswer(*std::move(answer), fence_, in_air_)) {
-    if (fence_ == 0) return BeginFence({});  // somebody tidied it away, and nothing was written
-    fence_ = fence;
+    if (fence_.revision == 0)
+      return BeginFence({});  // somebody tidied it away, and nothing was written
+    fence_.revision = fence;
     return FenceMoved("");
   }
   Answered();
