@@ -139,7 +139,7 @@ TEST(DefragCommand, WhatCannotBeUsedIsRefused) {
   EXPECT_THAT(refused({"--free-devices", "gpu=2"}), HasSubstr("there is no DeviceClass gpu"));
   EXPECT_THAT(refused({"-l", "a=b"}), HasSubstr("--free-nodes"));
   EXPECT_THAT(refused({"--free-nodes", "1", "-l", "a=b=c"}), HasSubstr("--selector"));
-  EXPECT_THAT(refused({"--apply"}), HasSubstr("leave -f away"));
+  EXPECT_THAT(refused({"--apply"}), HasSubstr("remove -f"));
 }
 
 // Two nodes of four devices, simulated kubelets, the scheduler and controllers.

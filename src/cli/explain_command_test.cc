@@ -310,7 +310,7 @@ TEST(ExplainCommand, APodThatHasEndedIsNotExplained) {
 TEST(ExplainCommand, WrongTargetsAreNamed) {
   EXPECT_THAT(Explain({"pod"}).err, HasSubstr("which pod?"));
   EXPECT_THAT(Explain({"node/n1"}).err, HasSubstr("cannot explain a \"node\""));
-  EXPECT_THAT(Explain({"pod/a", "pod/b"}).err, HasSubstr("explain takes exactly one object"));
+  EXPECT_THAT(Explain({"pod/a", "pod/b"}).err, HasSubstr("explain takes one object"));
   EXPECT_EQ(Explain({"node/n1"}).code, kExitUsage);
 }
 

@@ -223,11 +223,11 @@ TEST(Server, TokensThatOthersCanGetAtAreRefused) {
     const Outcome outcome = up(own | others);
     EXPECT_EQ(outcome.code, kExitUsage);
     EXPECT_THAT(outcome.err,
-                AllOf(HasSubstr("holds secrets"), HasSubstr("chmod 600 " + file.string())));
+                AllOf(HasSubstr("contains secrets"), HasSubstr("chmod 600 " + file.string())));
   }
   const Outcome read = up(own | perms::group_read);
   EXPECT_EQ(read.code, kExitUsage);
-  EXPECT_THAT(read.err, Not(HasSubstr("holds secrets")));
+  EXPECT_THAT(read.err, Not(HasSubstr("contains secrets")));
   std::filesystem::remove_all(folder);
 }
 

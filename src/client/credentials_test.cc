@@ -146,7 +146,7 @@ TEST_F(ExecTest, WhatGoesWrongNamesTheProgram) {
                  AllOf(HasSubstr("exec plugin " + plugin.command), HasSubstr(std::string(what)))));
   };
   fails(Program("exit 3"), "it failed with exit code 3");
-  fails(Program("echo hello"), "no ExecCredential in JSON");
+  fails(Program("echo hello"), "not an ExecCredential in JSON");
   fails(Program(Says("{}")), "neither a token nor a certificate");
   fails(Program("echo '{\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"kind\":"
                 "\"ExecCredential\",\"status\":{\"token\":\"x\"}}'"),

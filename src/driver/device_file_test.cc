@@ -89,7 +89,7 @@ TEST(DeviceFile, EveryFaultIsToldWithItsPlace) {
   EXPECT_THAT(fault("pools:\n- devices:\n  - name: a\n    cdi: {env: [X]}\n"),
               AllOf(HasSubstr("line 4"), HasSubstr("cdi.env")));
   EXPECT_THAT(fault("pools:\n- devices:\n  - name: a\n    cdi: {env: [\"X=${y}\"]}\n"),
-              HasSubstr("${y} means nothing"));
+              HasSubstr("${y} is unknown"));
   EXPECT_THAT(fault("pools:\n- devices:\n  - name: a\n    health: {status: Fine}\n"),
               HasSubstr("not \"Fine\""));
   EXPECT_THAT(fault("pools:\n- devices:\n  - name: a\n  - name: a\n"),

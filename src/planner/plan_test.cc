@@ -328,9 +328,9 @@ TEST(PlanNodes, AreNotAssumedBesideOthersUnlessAsked) {
   });
   const Plan plan = PlanOf(objects);
   EXPECT_THAT(Lines(plan), ElementsAre("a refused"));
-  EXPECT_THAT(
-      plan.notes,
-      ElementsAre(HasSubstr("Node n1 is not in the input, while other nodes are; taken as gone")));
+  EXPECT_THAT(plan.notes,
+              ElementsAre(HasSubstr(
+                  "Node n1 is not in the input, while other nodes are; treated as gone")));
   PlanOptions always = DefaultOptions();
   always.assume_nodes = AssumeNodes::kAlways;
   EXPECT_THAT(Lines(PlanOf(objects, always)), ElementsAre("a placed n1 gpu-0"));
