@@ -153,7 +153,7 @@ std::optional<apiserver::Response> Door::Refuse(const apiserver::Request& reques
   }
   // Another page cannot send it without being asked first, and nobody is told yes.
   if (request.headers.Find("X-Dray-Console") != "1") {
-    return Failure(403, "Forbidden", "requests for data carry the header X-Dray-Console: 1");
+    return Failure(403, "Forbidden", "requests need the header X-Dray-Console: 1");
   }
   if (request.method == "POST") {
     std::string_view type = request.headers.Find("Content-Type");

@@ -168,7 +168,7 @@ test('a slider is answered; an important pod strikes victims; a node more leaves
     await until(async () => (await marks(page, 'planned')).length === replicas - 2, `${replicas - 2} more cells are dashed`);
     best = Math.min(best, Date.now() - began);
   }
-  goal('planned after the slider moved', best, 300, 30);
+  goal('planned after the slider moved', best, 300);
   await page.getByRole('button', { name: 'start over' }).click();
   // Without preemption by device, cpu is what somebody has to give back.
   await page.fill('textarea', `apiVersion: scheduling.k8s.io/v1
