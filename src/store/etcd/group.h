@@ -4,9 +4,11 @@
 // and what its answer says of each. No I/O.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,10 +87,14 @@ Group TakeGroup(std::deque<PendingPtr>& queue, const RequestLimits& limits, bool
 // The transactions as they were handed over, in that order.
 std::vector<PendingPtr> PartsOf(const std::vector<PendingPtr>& group);
 
+// How many keys of the group are to live for how long only.
+std::map<std::chrono::seconds, std::size_t> TtlsOf(const std::vector<PendingPtr>& group);
+
 // The request: nothing of it happens unless `fence` has this revision. A transaction alone is not
-// nested in another, so that it may have as many operations as etcd takes.
+// nested in another, so that it may have as many operations as etcd takes. `leases`: by ttl.
+using LeaseIds = std::map<std::chrono::seconds, std::int64_t>;
 rpc::EtcdTransaction MakeRequest(const std::vector<PendingPtr>& group, const std::string& fence,
-                                 std::int64_t fence_revision);
+                                 std::int64_t fence_revision, const LeaseIds& leases = {});
 
 // What became of the group: revisions and conflicts are put into its transactions. False: nothing,
 // because the fence has another revision than that, which is then in `fence_revision` (0: it is gone).
