@@ -382,7 +382,7 @@ TEST_F(ServedTest, RightsThatAreTakenAwayEndAStream) {
       Ask("ann", GetOf("/console/api/v1/stream", "epoch=" + fleet.Find("epoch")->value.text +
                                                      "&from=" + fleet.Find("rev")->value.text)));
   allow.Set([](const api::AuthorizationRequest&) { return false; });
-  EXPECT_THAT(reader.Until("reset"), HasSubstr("what you may see has changed"));
+  EXPECT_THAT(reader.Until("reset"), HasSubstr("your permissions have changed"));
 }
 
 TEST_F(ServedTest, WhatIsNotOursIsHandedOn) {
