@@ -64,7 +64,7 @@ class Guard extends Component<{ children: ComponentChildren; at: string }, { err
   override render() {
     if (this.state.error === undefined) return this.props.children;
     return (
-      <div class="page"><div class="box error" role="alert"><strong>This view failed. It is a fault of the console.</strong><p>{String(this.state.error)}</p>
+      <div class="page"><div class="box error" role="alert"><strong>This view failed because of a bug in the console.</strong><p>{String(this.state.error)}</p>
         <button type="button" onClick={() => this.setState({ error: undefined })}>Try again</button></div></div>
     );
   }
@@ -88,7 +88,7 @@ export function Shell() {
           <span class="cluster" title={info.value?.server}>{info.value?.cluster ?? ''}</span>
           <Live />
           <span class="space" />
-          <button type="button" class="searcher" onClick={openSearch} aria-keyshortcuts="/"><kbd>/</kbd> <span class="wide-only">search</span></button>
+          <button type="button" class="searcher" onClick={openSearch} aria-keyshortcuts="/"><kbd class="wide-only">/</kbd> <span>search</span></button>
           <button type="button" class="icon-button" aria-label={dark.value ? 'Light colours' : 'Dark colours'} title="Dark or light (t)" onClick={switchTheme}>◐</button>
           <button type="button" class="icon-button wide-only" aria-label="Keys and help" title="Keys (?)" onClick={() => { helping.value = true; }}>?</button>
         </header>
@@ -125,8 +125,8 @@ function Help() {
       <div class="dialog help" role="dialog" aria-modal="true" aria-label="Keys and help">
         <h2>Keys</h2>
         <dl class="keys">{kKeys.map(([keys, what]) => <div key={keys}><dt><kbd>{keys}</kbd></dt><dd>{what}</dd></div>)}</dl>
-        <p><label><input type="checkbox" checked={keysOn.value} onChange={switchKeys} /> single keys are on ( / and Esc always are)</label></p>
-        <p class="dim">dray {info.value?.version} {info.value?.mode === 'local' ? 'with the rights of the kubeconfig' : 'with your own rights'}{info.value?.user ? `, as ${info.value.user}` : ''}. The console only reads; it never changes the cluster. <a href="/console/LICENSES.txt">Licences</a></p>
+        <p><label><input type="checkbox" checked={keysOn.value} onChange={switchKeys} /> enable single-key shortcuts ( / and Esc always work)</label></p>
+        <p class="dim">dray {info.value?.version} {info.value?.mode === 'local' ? 'using the credentials of the kubeconfig' : 'using your own credentials'}{info.value?.user ? `, as ${info.value.user}` : ''}. The console is read-only and never changes the cluster. <a href="/console/LICENSES.txt">Licences</a></p>
         <button type="button" ref={close} onClick={() => { helping.value = false; }}>close</button>
       </div>
     </div>
@@ -141,10 +141,10 @@ export function Door({ message }: { message: string }) {
       <div class="box">
         <h1>A token is needed</h1>
         {message !== '' && <p role="alert">The token was not accepted: {message}</p>}
-        <p>The page shows a cluster only to users with rights to see it.</p>
+        <p>Only users with access to the cluster can see it here.</p>
         <ul>
-          <li>Of <code>dray console</code>: open the address that it printed, with everything behind the <code>#</code>. Each time it starts there is a new one.</li>
-          <li>Of <code>dray up</code>: paste a bearer token of the server, for instance from <code>kubectl create token NAME</code>, or the one of your kubeconfig.</li>
+          <li>With <code>dray console</code>: open the printed address, including the part after <code>#</code>. It changes every time the console starts.</li>
+          <li>With <code>dray up</code>: paste a bearer token, for example from <code>kubectl create token NAME</code> or from your kubeconfig.</li>
         </ul>
         <form
           onSubmit={(event) => {
@@ -156,7 +156,7 @@ export function Door({ message }: { message: string }) {
           <label class="stack"><span>Token</span><input type="password" autocomplete="off" value={token} onInput={(event) => setText(event.currentTarget.value)} /></label>
           <button type="submit" class="primary" disabled={token.trim() === ''}>Open the console</button>
         </form>
-        <p class="dim">It stays in this tab and is sent to this server only.</p>
+        <p class="dim">The token stays in this tab and is only sent to this server.</p>
       </div>
     </main>
   );

@@ -49,7 +49,8 @@ std::string OneRequest(const Explanation& explanation, const RequestReport& requ
     for (const AlternativeReport& alternative : request.alternatives) {
       names.push_back(alternative.name);
     }
-    return fmt::format("{}: none of {} can be had", Shown(request), Join(names, names.size()));
+    return fmt::format("{}: none of {} can be allocated", Shown(request),
+                       Join(names, names.size()));
   }
   const AlternativeReport& report = request.alternatives.front();
   if (report.all && report.needed == 0) {
@@ -126,8 +127,9 @@ std::string Refused(const Explanation& explanation) {
     const std::string constraints =
         ConstraintsOf(explanation, static_cast<std::size_t>(requests.front().claim));
     if (explanation.at_most) {
-      return fmt::format("{}: {} needs {}{}, at most {} can be had", Shown(claim), Shown(request),
-                         Devices(explanation.needed_together), constraints, *explanation.at_most);
+      return fmt::format("{}: {} needs {}{}, at most {} can be allocated", Shown(claim),
+                         Shown(request), Devices(explanation.needed_together), constraints,
+                         *explanation.at_most);
     }
     return fmt::format("{}: {}{} cannot be met", Shown(claim), Shown(request), constraints);
   }

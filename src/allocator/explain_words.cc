@@ -99,14 +99,14 @@ std::vector<std::string> GroupNames(const Dictionary& dictionary,
 // How what is placed on a set keeps a device with `declared` groups away.
 std::string_view WhyGroups(const ledger::GroupState& state, bool declares) {
   using Kind = ledger::GroupState::Kind;
-  if (state.kind == Kind::kNoGroups) return "what is placed there has no groups";
-  if (state.kind == Kind::kMixed) return "devices with groups and without are placed there";
+  if (state.kind == Kind::kNoGroups) return "the devices in use there have no groups";
+  if (state.kind == Kind::kMixed) return "devices with and without groups are in use there";
   if (state.kind == Kind::kClosed) {
-    return "what is placed there has groups, and DRADeviceCompatibilityGroups is off";
+    return "the devices in use there have groups, and DRADeviceCompatibilityGroups is off";
   }
-  if (state.groups.empty()) return "what is placed there has no group in common";
-  if (!declares) return "what is placed there has groups, the device has none";
-  return "no group in common with what is placed there";
+  if (state.groups.empty()) return "the devices in use there have no group in common";
+  if (!declares) return "the devices in use there have groups, this device has none";
+  return "no group in common with the devices in use there";
 }
 
 }  // namespace

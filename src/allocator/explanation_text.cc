@@ -74,7 +74,7 @@ std::string LineOf(const Drop& drop) {
     case Reason::kGroups:
       line += fmt::format(" ({} against {}: {})", Groups(drop.declared), Groups(drop.placed),
                           drop.message);
-      if (!drop.holders.empty()) below = fmt::format("; placed there: {}", HoldersOf(drop));
+      if (!drop.holders.empty()) below = fmt::format("; in use there: {}", HoldersOf(drop));
       break;
     case Reason::kCounters:
       if (!drop.holders.empty()) below = fmt::format("; drawn on: {}", HoldersOf(drop));

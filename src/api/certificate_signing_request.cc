@@ -26,14 +26,14 @@ const StructInfo& InfoOf(const CertificateSigningRequestSpec*) {
           Field<&T::username>("username",
                               {.doc = "Who asks; written by the server.", .proto = {2}}),
           Field<&T::uid>("uid",
-                         {.doc = "The uid of who asks; written by the server.", .proto = {3}}),
+                         {.doc = "UID of the requesting user; set by the server.", .proto = {3}}),
           Field<&T::groups>(
-              "groups", {.doc = "The groups of who asks; written by the server.", .proto = {4}}),
+              "groups", {.doc = "Groups of the requesting user; set by the server.", .proto = {4}}),
           Field<&T::extra>(
-              "extra",
-              {.doc = "What else is known of who asks; written by the server.", .proto = {6}}),
+              "extra", {.doc = "Extra information about the requesting user; set by the server.",
+                        .proto = {6}}),
       },
-      {.doc = "What certificate is wanted, of whom, and by whom."});
+      {.doc = "The requested certificate, its signer, and the requesting user."});
   return info;
 }
 
@@ -48,14 +48,14 @@ const StructInfo& InfoOf(const CertificateSigningRequestCondition*) {
           Field<&T::status>("status", {.presence = Presence::kAlways,
                                        .doc = "True, False or Unknown; of those three always True.",
                                        .proto = {6}}),
-          Field<&T::reason>("reason", {.doc = "Why, in a word.", .proto = {2}}),
-          Field<&T::message>("message", {.doc = "Why, in a sentence.", .proto = {3}}),
+          Field<&T::reason>("reason", {.doc = "Machine-readable reason.", .proto = {2}}),
+          Field<&T::message>("message", {.doc = "Human-readable message.", .proto = {3}}),
           Field<&T::last_update_time>(
               "lastUpdateTime", {.doc = "When the condition was last written.", .proto = {4}}),
           Field<&T::last_transition_time>("lastTransitionTime",
                                           {.doc = "When the status last changed.", .proto = {5}}),
       },
-      {.doc = "Something that is the case for a request."});
+      {.doc = "A condition of a request."});
   return info;
 }
 
@@ -73,7 +73,7 @@ const StructInfo& InfoOf(const CertificateSigningRequestStatus*) {
                         "certificate",
                         {.doc = "The certificate once it is signed, PEM in base64.", .proto = {2}}),
                 },
-                {.doc = "What became of a request for a certificate."});
+                {.doc = "Observed state of a request for a certificate."});
   return info;
 }
 
@@ -88,7 +88,7 @@ const StructInfo& InfoOf(const CertificateSigningRequest*) {
                                    .doc = "What is wanted; it cannot be changed.",
                                    .proto = {2}}),
           Field<&T::status>(
-              "status", {.presence = Presence::kAlways, .doc = "What became of it.", .proto = {3}}),
+              "status", {.presence = Presence::kAlways, .doc = "Observed state.", .proto = {3}}),
       },
       {.doc = "A request for a certificate: it is approved or denied, and signed by its signer."});
   return info;

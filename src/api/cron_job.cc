@@ -10,7 +10,7 @@ const StructInfo& InfoOf(const JobTemplateSpec*) {
                 {
                     Field<&T::metadata>(
                         "metadata", {.doc = "Labels and annotations of the jobs.", .proto = {1}}),
-                    Field<&T::spec>("spec", {.doc = "What is wanted of the jobs.", .proto = {2}}),
+                    Field<&T::spec>("spec", {.doc = "Desired state of the jobs.", .proto = {2}}),
                 },
                 {.doc = "What jobs are made from."});
   return info;

@@ -137,7 +137,7 @@ StatusOr<CronSchedule> CronSchedule::Parse(std::string_view text) {
     CronSchedule schedule;
     schedule.every_ = ReadDuration(text.substr(7));
     if (schedule.every_) return schedule;
-    return base::InvalidArgument(fmt::format("\"{}\" is no duration", text.substr(7)));
+    return base::InvalidArgument(fmt::format("\"{}\" is not a duration", text.substr(7)));
   }
   if (text.starts_with('@')) {
     const auto* row = std::ranges::find(kShorthands, text, &Shorthand::name);

@@ -26,7 +26,7 @@ void CheckNamesAreUnique(const World& world, Findings& findings) {
                         .severity = Severity::kError,
                         .reason = "DuplicateObject",
                         .message = fmt::format("another {} has the name \"{}\"", kind.kind, name),
-                        .hint = "the one that is applied last overwrites the other",
+                        .hint = "the one applied last overwrites the other",
                         .related = it->second});
   }
 }

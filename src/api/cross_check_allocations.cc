@@ -91,7 +91,7 @@ void CheckShareIds(const DeviceKey& key, const std::vector<Holding>& holdings, F
                                 it->second->claim == holding.claim ? "another request of this claim"
                                                                    : ShownClaim(*it->second->claim),
                                 ShownDevice(key)),
-         .hint = "drivers tell shares of a device apart by their id",
+         .hint = "share ids must be unique for a device: drivers identify shares by them",
          .related = it->second->claim->index});
   }
 }
@@ -121,7 +121,7 @@ void CheckCapacity(const DeviceKey& key, const Device& device, const std::vector
                "with this, {} of capacity \"{}\" of device \"{}\" are allocated, "
                "which has {}",
                sum.ToString(), std::string_view(name), ShownDevice(key), capacity.value.ToString()),
-           .hint = "no more shares fit until some are given back"});
+           .hint = "no more shares fit until others are released"});
     }
   }
 }

@@ -87,7 +87,7 @@ TEST(CrossCheck, ACapacityThatNoGivenDeviceHasIsAWarning) {
   EXPECT_EQ(finding.reason, "UnknownCapacity");
   EXPECT_EQ(finding.path.ToString(),
             "spec.devices.requests[0].exactly.capacity.requests[bandwith]");
-  EXPECT_EQ(finding.message, "no given device has the capacity \"bandwith\"");
+  EXPECT_EQ(finding.message, "no device in the input has the capacity \"bandwith\"");
   EXPECT_EQ(finding.hint, "did you mean \"bandwidth\"?");
 }
 

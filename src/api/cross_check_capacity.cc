@@ -58,8 +58,8 @@ void CheckNames(const World& world, const GivenClaim& claim, const Asked& asked,
            .path = path.Key(name),
            .severity = Severity::kWarning,
            .reason = "UnknownCapacity",
-           .message = fmt::format("no given device has the capacity \"{}\"", name),
-           .hint = HintAmong(world, name, world.capacity_names, "the given devices have")});
+           .message = fmt::format("no device in the input has the capacity \"{}\"", name),
+           .hint = HintAmong(world, name, world.capacity_names, "the devices in the input have")});
       continue;
     }
     const auto slash = name.rfind('/');
@@ -98,7 +98,8 @@ void CheckResult(const GivenClaim& claim, const DeviceRequestAllocationResult& r
                                       name, asked.request, wanted.ToString())
                         : fmt::format("{} is less than the {} that request \"{}\" asks for",
                                       consumed->ToString(), wanted.ToString(), asked.request),
-         .hint = "what is consumed is what was asked for, rounded up by the device's policy"});
+         .hint = "the consumed capacity is the requested one, rounded up by the device's request "
+                 "policy"});
   }
 }
 

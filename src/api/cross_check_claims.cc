@@ -192,14 +192,15 @@ void CheckUse(const World& world, const GivenClaim& claim, const Use& use, std::
       .hint = {}};
   if (derived_by_another) {
     finding.message = fmt::format(
-        "request \"{}\" does not derive \"{}\", and no given device has an attribute of that name",
+        "request \"{}\" does not derive \"{}\", and no device in the input has an attribute of "
+        "that name",
         request, name);
     finding.hint = "derive it in every request that the constraint covers";
     findings.push_back(std::move(finding));
     return;
   }
   if (qualified) {
-    finding.message = fmt::format("no given device has the attribute \"{}\"", name);
+    finding.message = fmt::format("no device in the input has the attribute \"{}\"", name);
   } else {
     finding.message = fmt::format(
         "\"{}\" has no domain, and no request that the constraint covers derives an attribute of "
@@ -213,7 +214,7 @@ void CheckUse(const World& world, const GivenClaim& claim, const Use& use, std::
   } else if (const auto it = world.attributes_by_id.find(id); it != world.attributes_by_id.end()) {
     finding.hint = fmt::format("did you mean \"{}\"?", it->second);
   } else if (qualified) {
-    finding.hint = HintAmong(world, name, world.attributes, "the given devices have");
+    finding.hint = HintAmong(world, name, world.attributes, "the devices in the input have");
   } else {
     finding.hint = fmt::format("write it with its driver's domain, as in gpu.example.com/{}", id);
   }
@@ -228,12 +229,13 @@ void CheckDeviceClassesExist(const World& world, Findings& findings) {
     for (const Alternative& alternative : AlternativesOf(claim)) {
       const std::string& name = *alternative.device_class_name;
       if (name.empty() || world.class_names.contains(name)) continue;
-      findings.push_back({.object = claim.index,
-                          .path = alternative.path / "deviceClassName",
-                          .severity = Severity::kError,
-                          .reason = "UnknownDeviceClass",
-                          .message = fmt::format("there is no DeviceClass \"{}\"", name),
-                          .hint = HintAmong(world, name, world.class_names, "given classes")});
+      findings.push_back(
+          {.object = claim.index,
+           .path = alternative.path / "deviceClassName",
+           .severity = Severity::kError,
+           .reason = "UnknownDeviceClass",
+           .message = fmt::format("there is no DeviceClass \"{}\"", name),
+           .hint = HintAmong(world, name, world.class_names, "classes in the input")});
     }
   }
 }

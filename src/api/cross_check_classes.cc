@@ -93,12 +93,13 @@ std::string WhyNothing(const World& world, const DeviceTaintSelector& selector) 
     }
   }
   if (pools.empty()) {
-    return HintAmong(world, selector.driver.value_or(""), std::move(drivers), "given drivers");
+    return HintAmong(world, selector.driver.value_or(""), std::move(drivers),
+                     "drivers in the input");
   }
   if (devices.empty() && selector.pool) {
-    return HintAmong(world, *selector.pool, std::move(pools), "given pools");
+    return HintAmong(world, *selector.pool, std::move(pools), "pools in the input");
   }
-  return HintAmong(world, selector.device.value_or(""), std::move(devices), "given devices");
+  return HintAmong(world, selector.device.value_or(""), std::move(devices), "devices in the input");
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ void CheckTaintRulesSelect(const World& world, Findings& findings) {
                         .path = base::FieldPath("spec") / "deviceSelector",
                         .severity = Severity::kWarning,
                         .reason = "SelectsNothing",
-                        .message = "selects none of the given devices",
+                        .message = "selects none of the devices in the input",
                         // For people, who read the first few.
                         .hint = ++compared > 20 ? "" : WhyNothing(world, *selector)});
   }

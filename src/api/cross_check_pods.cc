@@ -73,7 +73,7 @@ struct Reference {
       if (claim->namespace_ == pod.namespace_) names.push_back(claim->name);
     }
     return HintAmong(world, name, std::move(names),
-                     fmt::format("given in namespace {}", pod.namespace_));
+                     fmt::format("in namespace {} of the input", pod.namespace_));
   }
 };
 
@@ -90,7 +90,7 @@ void CheckReference(const GivenPod& pod, const std::string& name, const base::Fi
                       .path = path / wanted.field,
                       .severity = Severity::kWarning,
                       .reason = "UnknownClaim",
-                      .message = fmt::format("no {} \"{}\" is given in namespace \"{}\"",
+                      .message = fmt::format("{} \"{}\" not found in namespace \"{}\" of the input",
                                              wanted.kind, name, pod.namespace_),
                       .hint = std::move(hint)});
 }
@@ -185,7 +185,7 @@ void CheckImplicitResourcesExist(const World& world, Findings& findings) {
                .severity = Severity::kError,
                .reason = "UnknownDeviceClass",
                .message = fmt::format("there is no DeviceClass \"{}\"", class_name),
-               .hint = HintAmong(world, class_name, world.class_names, "given classes")});
+               .hint = HintAmong(world, class_name, world.class_names, "classes in the input")});
         }
       };
       check("limits", resources.limits);

@@ -124,8 +124,9 @@ void CheckPoolsAreComplete(const World& world, Findings& findings) {
            .reason = "PoolDisagrees",
            .message = fmt::format("{} here, but {} in another slice of pool \"{}\", generation {}",
                                   count, want, pool.name, pool.generation),
-           .hint = fmt::format("all slices of a generation name the same number; {} {} given",
-                               pool.current.size(), pool.current.size() == 1 ? "is" : "are"),
+           .hint =
+               fmt::format("all slices of a generation must name the same number; the input has {}",
+                           pool.current.size()),
            .related = first.index});
     }
     const auto have = static_cast<std::int64_t>(pool.current.size());
@@ -136,10 +137,9 @@ void CheckPoolsAreComplete(const World& world, Findings& findings) {
          .path = path,
          .severity = have < want ? Severity::kWarning : Severity::kError,
          .reason = "IncompletePool",
-         .message = fmt::format("pool \"{}\" says it has {} slice{}, but {} of generation {} {} "
-                                "given",
-                                pool.name, want, want == 1 ? "" : "s", have, pool.generation,
-                                have == 1 ? "is" : "are"),
+         .message = fmt::format(
+             "pool \"{}\" should have {} slice{} of generation {}, but the input has {}", pool.name,
+             want, want == 1 ? "" : "s", pool.generation, have),
          .hint = "devices are allocated from a pool only when it has exactly that many slices"});
   }
 }

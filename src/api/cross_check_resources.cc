@@ -65,7 +65,7 @@ class ResourceCheck {
                          .severity = Severity::kWarning,
                          .reason = "UnknownExtendedResource",
                          .message = fmt::format(
-                             "no given DeviceClass serves \"{}\", and no given node has it", name),
+                             "no DeviceClass in the input serves \"{}\", and no node has it", name),
                          .hint = HintAmong(world_, name, offered_, "there is")});
   }
 

@@ -148,7 +148,7 @@ spec:
 )");
   EXPECT_EQ(finding.path.ToString(),
             "spec.spec.devices.requests[0].firstAvailable[1].deviceClassName");
-  EXPECT_EQ(finding.hint, "given classes: \"a.example.com\", \"b.example.com\"");
+  EXPECT_EQ(finding.hint, "classes in the input: \"a.example.com\", \"b.example.com\"");
 }
 
 TEST(CrossCheck, ADerivedAttributeThatNoConstraintUsesIsAWarning) {
@@ -214,7 +214,8 @@ TEST(CrossCheck, AnIncompletePoolIsAWarning) {
   const CrossFinding finding = Only(Slice({.pool = kPoolOfTwo}));
   EXPECT_EQ(finding.reason, "IncompletePool");
   EXPECT_EQ(finding.severity, Severity::kWarning);
-  EXPECT_EQ(finding.message, "pool \"pool\" says it has 2 slices, but 1 of generation 1 is given");
+  EXPECT_EQ(finding.message,
+            "pool \"pool\" should have 2 slices of generation 1, but the input has 1");
 }
 
 TEST(CrossCheck, MoreSlicesThanThePoolSaysIsAnError) {
@@ -340,7 +341,7 @@ spec: {{deviceSelector: {}, taint: {{key: k, effect: NoExecute}}}}
   EXPECT_EQ(Only(slice + rule("{driver: gpu.exampl.com}")).hint,
             "did you mean \"gpu.example.com\"?");
   EXPECT_EQ(Only(slice + rule("{driver: gpu.example.com, pool: other}")).hint,
-            "given pools: \"pool\"");
+            "pools in the input: \"pool\"");
   EXPECT_EQ(Only(slice + rule("{device: gpu-8}")).hint, "did you mean \"gpu-0\"?");
   EXPECT_THAT(Found(slice + rule("{driver: gpu.example.com, device: gpu-0}")), IsEmpty());
   EXPECT_THAT(Found(slice + rule("{}")), IsEmpty());

@@ -47,10 +47,10 @@ const StructInfo& InfoOf(const DaemonSetCondition*) {
               {.presence = Presence::kAlways, .doc = "True, False or Unknown.", .proto = {2}}),
           Field<&T::last_transition_time>("lastTransitionTime",
                                           {.doc = "When the status last changed.", .proto = {3}}),
-          Field<&T::reason>("reason", {.doc = "Why, in a word.", .proto = {4}}),
-          Field<&T::message>("message", {.doc = "Why, in a sentence.", .proto = {5}}),
+          Field<&T::reason>("reason", {.doc = "Machine-readable reason.", .proto = {4}}),
+          Field<&T::message>("message", {.doc = "Human-readable message.", .proto = {5}}),
       },
-      {.doc = "Something that is the case for a daemon set."});
+      {.doc = "A condition of a daemon set."});
   return info;
 }
 

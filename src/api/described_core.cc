@@ -52,7 +52,7 @@ struct SessionAffinityConfig : How clients stay with their pods.
 struct ClientIPConfig : How clients stay with a pod by their address.
 1 timeoutSeconds int32? min=1 max=86400 : For how long.
 
-struct ServiceStatus : What became of a service.
+struct ServiceStatus : Observed state of a service.
 1 loadBalancer LoadBalancerStatus : What a load balancer made of it.
 2 conditions []Condition keys=type : What is the case for the service.
 
@@ -92,8 +92,8 @@ struct ReplicationControllerCondition : Something that is the case.
 1 type string always : What.
 2 status string always : True, False or Unknown.
 3 lastTransitionTime time? : Since when.
-4 reason string : Why, in a word.
-5 message string : Why, in a sentence.
+4 reason string : Machine-readable reason.
+5 message string : Human-readable message.
 
 kind v1 Endpoints endpoints namespaced short=ep : The addresses behind a service. EndpointSlices are the newer form.
 column Endpoints subsets as=endpoints none=<none> : The addresses.
@@ -131,7 +131,7 @@ column VolumeMode spec.volumeMode wide : Whether it has a file system.
 2 spec PersistentVolumeClaimSpec : What kind of volume is wanted.
 3 status PersistentVolumeClaimStatus : The volume that was found.
 
-struct PersistentVolumeClaimStatus : What became of a claim for a volume.
+struct PersistentVolumeClaimStatus : Observed state of a claim for a volume.
 1 phase string one-of=Pending,Bound,Lost : Pending, Bound or Lost.
 2 accessModes []string : How the volume may be used.
 3 capacity map[quantity] : How large the volume is.
@@ -142,13 +142,13 @@ struct PersistentVolumeClaimStatus : What became of a claim for a volume.
 9 modifyVolumeStatus ModifyVolumeStatus? : How far a change of its attributes is.
 10 healthStatus VolumeHealthStatus? : Whether the volume is fine.
 
-struct PersistentVolumeClaimCondition : Something that is the case for a claim for a volume.
+struct PersistentVolumeClaimCondition : A condition of a claim for a volume.
 1 type string always required : What the condition is about.
 2 status string always required : True, False or Unknown.
 3 lastProbeTime time? : When it was last probed.
 4 lastTransitionTime time? : When the status last changed.
-5 reason string : Why, in a word.
-6 message string : Why, in a sentence.
+5 reason string : Machine-readable reason.
+6 message string : Human-readable message.
 
 struct ModifyVolumeStatus : How far a change of a volume's attributes is.
 1 targetVolumeAttributesClassName string : The class that the volume is to have.
@@ -214,8 +214,8 @@ struct VolumeNodeAffinity : The nodes that can use a volume.
 
 struct PersistentVolumeStatus : Who has a volume.
 1 phase string one-of=Pending,Available,Bound,Released,Failed : Pending, Available, Bound, Released or Failed.
-2 message string : Why, in a sentence.
-3 reason string : Why, in a word.
+2 message string : Human-readable message.
+3 reason string : Machine-readable reason.
 4 lastPhaseTransitionTime time? : When the phase last changed.
 )";
 }

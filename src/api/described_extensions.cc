@@ -88,7 +88,7 @@ struct CustomResourceDefinitionStatus : Whether a kind is served.
 3 storedVersions []string : The versions in which objects were ever stored.
 4 observedGeneration int64 : The generation of the definition that this is about.
 
-struct CustomResourceDefinitionCondition : Something that is the case for a definition.
+struct CustomResourceDefinitionCondition : A condition of a definition.
 1 type string always : What.
 2 status string always : True, False or Unknown.
 3 lastTransitionTime time : Since when.

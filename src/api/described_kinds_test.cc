@@ -85,7 +85,7 @@ column Kind_of spec.sort none=<none> wide : What sort.
 2 spec ThingSpec : What is wanted.
 3 status ThingStatus : What is.
 
-struct ThingSpec : What is wanted of a thing.
+struct ThingSpec : Desired state of a thing.
 1 sort string default=plain one-of=plain,odd : Its sort.
 2 parts []Part keys=name : Its parts.
 3.2 inner string? immutable : Something inside.

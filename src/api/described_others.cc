@@ -92,12 +92,12 @@ struct HorizontalPodAutoscalerStatus : What an autoscaler has measured.
 5 currentMetrics []MetricStatus always : What was measured.
 6 conditions []HorizontalPodAutoscalerCondition keys=type : What is the case for the autoscaler.
 
-struct HorizontalPodAutoscalerCondition : Something that is the case for an autoscaler.
+struct HorizontalPodAutoscalerCondition : A condition of an autoscaler.
 1 type string always : What the condition is about.
 2 status string always : True, False or Unknown.
 3 lastTransitionTime time? : When the status last changed.
-4 reason string : Why, in a word.
-5 message string : Why, in a sentence.
+4 reason string : Machine-readable reason.
+5 message string : Human-readable message.
 6 observedGeneration int64? : Which wish this is about.
 
 struct MetricStatus : Something that was measured.
@@ -161,11 +161,11 @@ column PodName spec.podName : The pod.
 column ServiceAccountName spec.serviceAccountName : Its account.
 column NodeName spec.nodeName : Its node.
 column SignerName spec.signerName : The signer.
-column State status.conditions as=condition none=Pending : What became of it.
-2 spec PodCertificateRequestSpec always immutable : Whose certificate is wanted, and of whom.
+column State status.conditions as=condition none=Pending : Observed state.
+2 spec PodCertificateRequestSpec always immutable : The requested certificate and its signer.
 3 status PodCertificateRequestStatus : The certificate.
 
-struct PodCertificateRequestSpec : Whose certificate is wanted, and of whom.
+struct PodCertificateRequestSpec : The requested certificate and its signer.
 1 signerName string always required : The signer.
 2 podName string always required form=subdomain : The pod.
 3 podUID string always required : The pod's uid.

@@ -49,10 +49,10 @@ Status CheckFields(const DocumentNode& node, const FieldPath& path,
     const FieldPath at = path / member.key;
     if (std::ranges::find(known, member.key) == known.end()) {
       const auto closest = base::ClosestMatch(member.key, known);
-      return base::InvalidArgument(fmt::format(
-          "line {}: {}: there is no such field; {}", member.key_position.line, at.ToString(),
-          closest ? fmt::format("did you mean {}?", *closest)
-                  : fmt::format("there are {}", fmt::join(known, ", "))));
+      return base::InvalidArgument(
+          fmt::format("line {}: {}: unknown field; {}", member.key_position.line, at.ToString(),
+                      closest ? fmt::format("did you mean {}?", *closest)
+                              : fmt::format("there are {}", fmt::join(known, ", "))));
     }
     if (node.Find(member.key) != &member) {
       return base::InvalidArgument(fmt::format("line {}: {}: given more than once",
@@ -96,9 +96,9 @@ StatusOr<T> NamedOf(const DocumentNode& node, const FieldPath& at, std::size_t c
     if (node.kind == Kind::kString && node.text == NameOf(value)) return value;
     names.push_back(NameOf(value));
   }
-  return Fault(
-      node, at,
-      fmt::format("{} is no {}; it must be one of {}", Shown(node), what, fmt::join(names, ", ")));
+  return Fault(node, at,
+               fmt::format("{} is not a {}; it must be one of {}", Shown(node), what,
+                           fmt::join(names, ", ")));
 }
 
 StatusOr<Stages> StagesOf(const DocumentNode& map, const FieldPath& path) {

@@ -148,16 +148,16 @@ INSTANTIATE_TEST_SUITE_P(
          "line 3: rules: {\"level\":\"Metadata\"} must be a list of rules, such as [{level: "
          "Metadata}]"},
         {"a_level", WithHead("rules:\n- level: Metadata\n- level: Meta"),
-         "line 5: rules[1].level: \"Meta\" is no level of auditing; it must be one of None, "
+         "line 5: rules[1].level: \"Meta\" is not a level of auditing; it must be one of None, "
          "Metadata, Request, RequestResponse"},
         {"no_level", WithHead("rules:\n- users: [a]"),
          "line 4: rules[0].level: is missing; it must be one of None, Metadata, Request, "
          "RequestResponse"},
         {"a_stage", WithHead("omitStages: [Received]\nrules: [{level: None}]"),
-         "line 3: omitStages[0]: \"Received\" is no stage of a request; it must be one of "
+         "line 3: omitStages[0]: \"Received\" is not a stage of a request; it must be one of "
          "RequestReceived, ResponseStarted, ResponseComplete, Panic"},
         {"a_misspelt_field", WithHead("rules:\n- level: None\n  user: [a]"),
-         "line 5: rules[0].user: there is no such field; did you mean users?"},
+         "line 5: rules[0].user: unknown field; did you mean users?"},
         {"a_field_twice", WithHead("rules:\n- level: None\n  level: Metadata"),
          "line 4: rules[0].level: given more than once"},
         {"a_word_for_a_list", WithHead("rules:\n- level: None\n  verbs: get"),

@@ -52,15 +52,16 @@ constexpr std::array kSelectorHints = {
     TypeHint{"kubernetes.DRADevice",
              "a selector says yes or no about a device: compare one of its "
              "fields, as in device.driver == \"gpu.example.com\""},
-    TypeHint{"", "a selector says yes or no: compare with something, as in == or <"},
+    TypeHint{"", "a selector has to be true or false: compare the value, for example with == or <"},
 };
 constexpr std::array kDerivedHints = {
-    TypeHint{"kubernetes.Quantity", "an attribute is no quantity: take a number, .asInteger()"},
-    TypeHint{"double", "an attribute is no fraction: round with int(...) or write string(...)"},
+    TypeHint{"kubernetes.Quantity",
+             "an attribute cannot be a quantity: use a number, .asInteger()"},
+    TypeHint{"double", "an attribute cannot be a fraction: round with int(...) or use string(...)"},
     TypeHint{"uint", "an attribute is a signed number: int(...)"},
-    TypeHint{"google.protobuf.Timestamp", "an attribute is no time: write string(...)"},
-    TypeHint{"google.protobuf.Duration", "an attribute is no time: write string(...)"},
-    TypeHint{"bytes", "an attribute is no bytes: write string(...)"},
+    TypeHint{"google.protobuf.Timestamp", "an attribute cannot be a time: use string(...)"},
+    TypeHint{"google.protobuf.Duration", "an attribute cannot be a time: use string(...)"},
+    TypeHint{"bytes", "an attribute cannot be bytes: use string(...)"},
     TypeHint{"optional_type", "an attribute has a value: say which, .orValue(...)"},
     TypeHint{"kubernetes.DRADevice", "an attribute is one value: take one, as in device.name"},
 };

@@ -123,17 +123,18 @@ INSTANTIATE_TEST_SUITE_P(
         {"negated_text", "^!device.driver", "a condition is yes or no: compare with something"},
         // Results.
         {"selector_of_text", "device.driver",
-         "a selector says yes or no: compare with something, as in == or <"},
+         "a selector has to be true or false: compare the value, for example with == or <"},
         {"selector_of_quantity", R"(device.capacity["d"].memory)",
          "a selector says yes or no: compare, as in .compareTo(quantity(\"40Gi\")) >= 0"},
         {"selector_of_a_domain", R"(device.attributes["d.com"])",
          R"(this is all of the domain "d.com": name one of it, as in )"
          R"(device.attributes["d.com"].model)"},
         {"derived_fraction", "1.5",
-         "an attribute is no fraction: round with int(...) or write string(...)",
+         "an attribute cannot be a fraction: round with int(...) or use string(...)",
          Purpose::kDerivedAttribute},
         {"derived_quantity", R"(device.capacity["d"].memory)",
-         "an attribute is no quantity: take a number, .asInteger()", Purpose::kDerivedAttribute},
+         "an attribute cannot be a quantity: use a number, .asInteger()",
+         Purpose::kDerivedAttribute},
     }),
     [](const auto& info) { return info.param.name; });
 

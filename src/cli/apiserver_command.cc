@@ -21,18 +21,18 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(The API server of `dray up` without anything that decides: `dray scheduler` and
-`dray controllers` do that, from anywhere. The data folder has its authority, the key that
-signs tokens, and kubeconfigs; servers of one cluster have the same pki/ca.crt, pki/ca.key
-and pki/sa.key. Ends on SIGTERM or Ctrl-C.
+    R"(Runs only the API server of `dray up`. Scheduling and controllers run as separate processes
+(`dray scheduler`, `dray controllers`), on this machine or another one. The data folder holds
+the cluster CA, the key that signs service account tokens, and kubeconfigs. All servers of one
+cluster must have the same pki/ca.crt, pki/ca.key and pki/sa.key. Stops on SIGTERM or Ctrl-C.
 
 Examples:
   dray apiserver --listen 0.0.0.0:6443 --advertise api.example.com
-  dray apiserver --store etcd://a:2379,b:2379,c:2379   one of several, on objects they share
+  dray apiserver --store etcd://a:2379,b:2379,c:2379   one of several servers that share etcd
   dray scheduler --kubeconfig ~/.dray/scheduler.kubeconfig
   dray controllers --kubeconfig ~/.dray/controllers.kubeconfig
 
-Exit code: 0 ended when told to, 1 storage failed, 2 it could not be started.)";
+Exit code: 0 stopped on request, 1 storage failed, 2 it could not be started.)";
 
 class ApiserverCommand final : public Command {
  public:

@@ -29,9 +29,9 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(The expression is a device selector, or with --derived a derived attribute. It is
-compiled as the API server would, with all features on; with slices it is also
-evaluated on each of their devices.
+    R"(Checks a CEL device selector, or with --derived the expression of a derived attribute. It
+is compiled as the API server compiles it, with all features enabled. Given ResourceSlices,
+it is also evaluated on each of their devices.
 
 Examples:
   dray cel 'device.driver == "gpu.example.com"'
@@ -40,9 +40,9 @@ Examples:
   dray cel - -f slices/ < selector.cel
   kubectl get resourceslices -o yaml | dray cel 'device.allowMultipleAllocations' -f -
 
-Exit code: 0 the expression compiles and fails on no device (also when none
-matches), 1 it does not compile, costs too much or fails on a device, 2 some input
-or flag could not be used.)";
+Exit code: 0 the expression compiles and fails on no device (even if no device
+matches), 1 it does not compile, costs too much or fails on a device, 2 an input or
+flag could not be used.)";
 
 class CelCommand final : public Command {
  public:
@@ -62,8 +62,8 @@ class CelCommand final : public Command {
     }
     if (expression_ == "-") {
       if (std::ranges::find(files_.names, "-") != files_.names.end()) {
-        return UsageError(io, "standard input cannot be the expression and a file",
-                          "give one of them by its name");
+        return UsageError(io, "standard input cannot be both the expression and a file",
+                          "name one of them");
       }
       ReadExpression(io.in);
     }
@@ -84,7 +84,7 @@ class CelCommand final : public Command {
 
   std::string HintForArgument(std::string_view argument) const override {
     return fmt::format(
-        "put the whole expression in one pair of quotes; files are named with -f, as in -f {}",
+        "put the whole expression in one pair of quotes; name files with -f, as in -f {}",
         argument);
   }
 
@@ -149,7 +149,7 @@ class CelCommand final : public Command {
     io.out << fmt::format("type:            {}\n", review_.type);
     io.out << fmt::format("estimated cost:  {} of at most {}\n", review_.cost, review_.limit);
     io.out << Printable(fmt::format("reads:           {}",
-                                    reads.empty() ? "nothing of the device"
+                                    reads.empty() ? "nothing about the device"
                                                   : fmt::format("{}", fmt::join(reads, ", "))))
            << '\n';
     PrintRemarks(io);

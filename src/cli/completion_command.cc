@@ -15,22 +15,22 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(The script asks dray itself, which therefore has to be on the PATH. Packages install it where the
-shell looks; by hand, for this shell and for the next ones:
+    R"(Prints a completion script for bash, zsh or fish. The script calls dray for its suggestions,
+so dray has to be on the PATH. The packages install the scripts already; to do it by hand:
 
 Examples:
-  source <(dray completion bash)
+  source <(dray completion bash)                         for this shell
   dray completion bash > ~/.local/share/bash-completion/completions/dray
   dray completion zsh > "${fpath[1]}/_dray"
   dray completion fish > ~/.config/fish/completions/dray.fish
 
-Exit code: 0 printed, 2 there is none for such a shell.)";
+Exit code: 0 the script was printed, 2 the shell is not supported.)";
 
 class CompletionCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
     AddChoices(
-        *app.add_option("shell", shell_, "bash, zsh or fish")->type_name("SHELL")->required(),
+        *app.add_option("shell", shell_, "bash, zsh or fish")->type_name("bash|zsh|fish")->required(),
         {"bash", "zsh", "fish"});
     app.footer(std::string(kFooter));
   }

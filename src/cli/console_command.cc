@@ -31,15 +31,15 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(A page in your browser, live: every device of the cluster and the pod that uses it, the
-life of a claim, why pods are pending and what would help, what-if plans, usage,
-simulations, and expressions tried on the devices. It works with any API server that
+    R"(Opens a live web page for a cluster: every device and the pod that uses it, the history
+of each claim, why pods are pending and what would help, what-if plans, usage over time,
+simulations, and CEL expressions tried on the devices. It works with any API server that
 has DRA (resource.k8s.io v1, v1beta2 or v1beta1).
 
-The credentials of the kubeconfig stay in this process, which only reads: it can list
-and watch what its user may, and nothing is ever written to the cluster. What the user
-may not read is shown as unknown. The address that is printed carries a token: a browser
-that has it sees the cluster as you do, until this process ends.
+The credentials of the kubeconfig stay in this process. It only lists and watches what
+its user may read, and never writes to the cluster; what the user may not read is shown
+as unknown. The printed address contains a token: anyone with the token sees the cluster
+with your rights until this process ends.
 
 Examples:
   dray console                             the cluster of the current context
@@ -48,10 +48,10 @@ Examples:
   dray console --scenarios scenarios/      with simulations of the files in a folder
   ssh -L 8080:127.0.0.1:8080 host dray console --listen 127.0.0.1:8080
 
-With 'dray up' the same page is at /console of its own address, for users with
-a token or a certificate of the cluster.
+'dray up' serves the same page at /console of its own address, to users with a token
+or a client certificate of the cluster.
 
-Exit code: 0 ended when told to, 2 it could not be started.)";
+Exit code: 0 stopped on request, 2 it could not be started.)";
 
 // A file that only its owner can read, and that leads on to an address: what is in a command line,
 // others can see.
@@ -126,11 +126,11 @@ class ConsoleCommand final : public Command {
   void Define(CLI::App& app) override {
     AddServerFlags(app, server_);
     app.add_option("--listen", listen_,
-                   "Loopback address and port where the page is; port 0 is a free one")
+                   "Loopback address and port to serve the page on; port 0 picks a free one")
         ->type_name("ADDRESS:PORT")
         ->capture_default_str();
     app.add_flag("--open", open_, "Open the page in the browser ($BROWSER, else xdg-open)");
-    app.add_option("--scenarios", scenarios_, "Folder with scenarios that the page can simulate")
+    app.add_option("--scenarios", scenarios_, "Folder of scenarios that the console can simulate")
         ->type_name("DIR");
     AddGates(app, gates_);
     app.footer(std::string(kFooter));
@@ -144,8 +144,8 @@ class ConsoleCommand final : public Command {
       return UsageError(
           io,
           fmt::format("--listen: \"{}\" must be a loopback address and a port", Printable(listen_)),
-          "as in 127.0.0.1:8080; a client that reaches the console has your rights to read, so it "
-          "listens to this machine only");
+          "for example 127.0.0.1:8080; clients of the console read with your credentials, so it "
+          "only listens on this machine");
     }
     const auto access = ReadAccess(io, server_);
     if (!access) return kExitUsage;
@@ -167,7 +167,7 @@ class ConsoleCommand final : public Command {
   }
 
   std::string HintForArgument(std::string_view argument) const override {
-    return fmt::format("kubeconfigs are named with --kubeconfig, as in --kubeconfig {}", argument);
+    return fmt::format("name the kubeconfig with --kubeconfig, as in --kubeconfig {}", argument);
   }
 
  private:
@@ -192,7 +192,7 @@ class ConsoleCommand final : public Command {
       if (trouble != said) {
         io.err << (trouble.empty()
                        ? std::string("the API server is back")
-                       : fmt::format("the cluster cannot be seen: {}", Printable(trouble)))
+                       : fmt::format("the API server cannot be reached: {}", Printable(trouble)))
                << std::endl;
       }
       said = trouble;

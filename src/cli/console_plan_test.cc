@@ -408,8 +408,7 @@ TEST(ConsoleCommand, ListensToThisMachineOnly) {
     EXPECT_EQ(outcome.code, 2) << address;
     EXPECT_THAT(outcome.err, HasSubstr("must be a loopback address and a port")) << address;
   }
-  EXPECT_THAT(RunLine({"console", "--help"}).out,
-              HasSubstr("nothing is ever written to the cluster"));
+  EXPECT_THAT(RunLine({"console", "--help"}).out, HasSubstr("never writes to the cluster"));
 }
 
 }  // namespace

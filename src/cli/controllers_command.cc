@@ -25,18 +25,18 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Claims from templates, workloads, owners, quotas, nodes that are not heard of, namespaces,
-certificates: what keeps objects in order by itself. Of several the one that
-holds the lease works; the others wait. Flags are kube-controller-manager's. Ends on
-SIGTERM or Ctrl-C, when what is being written is written.
+    R"(Runs the controllers for an API server of dray: claims from templates, workloads, garbage
+collection, quotas, node lifecycle, namespaces and certificates. Of several replicas only the
+leader works. Flags are named as in kube-controller-manager. Stops on SIGTERM or Ctrl-C, after
+the writes under way are done.
 
 Examples:
   dray apiserver --store sqlite:/var/lib/dray/dray.db &
   dray controllers --kubeconfig ~/.dray/controllers.kubeconfig
   dray controllers --cluster-signing-cert-file ca.crt --cluster-signing-key-file ca.key
-  dray controllers --simulated-nodes          and nodes without machines, as `dray up` has them
+  dray controllers --simulated-nodes          also run simulated nodes, as `dray up` does
 
-Exit code: 0 ended when told to, 1 the lease was lost, 2 it could not be started.)";
+Exit code: 0 stopped on request, 1 the lease was lost, 2 it could not be started.)";
 
 constexpr const char* kCertificate = "--cluster-signing-cert-file";
 constexpr const char* kKey = "--cluster-signing-key-file";
@@ -46,17 +46,16 @@ class ControllersCommand final : public Command {
   void Define(CLI::App& app) override {
     AddServerFlags(app, server_);
     app.add_flag("--simulated-nodes", nodes_,
-                 "Nodes without machines, too: pods on them change state, no containers run");
+                 "Also run simulated nodes: pods on them change state, no containers run");
     app.add_flag("--only-simulated-nodes", only_nodes_,
-                 "Nothing but these, with a lease of their own: the controllers run elsewhere");
+                 "Run only the simulated nodes, with a lease of their own");
     app.add_option("--root-ca-file", authority_,
-                   "The CA that pods are given to trust; that of the kubeconfig if not given")
+                   "CA bundle for pods (default: the CA of the kubeconfig)")
         ->type_name("FILE");
     app.add_option(kCertificate, certificate_,
-                   "The CA that signs certificates of nodes and clients; none are signed if not "
-                   "given")
+                   "CA that signs certificates of nodes and clients; without it none are signed")
         ->type_name("FILE");
-    app.add_option(kKey, key_, "Its key")->type_name("FILE");
+    app.add_option(kKey, key_, "Private key of that CA")->type_name("FILE");
     AddGates(app, gates_);
     AddProcessFlags(
         app, process_,
@@ -91,7 +90,7 @@ class ControllersCommand final : public Command {
   // False: it has been told why.
   bool ReadKeys(Io& io, plane::RemoteControllersOptions& options) const {
     if (certificate_.empty() != key_.empty()) {
-      UsageError(io, fmt::format("{} and {} must both be given, or none", kCertificate, kKey));
+      UsageError(io, fmt::format("{} and {} must be given together", kCertificate, kKey));
       return false;
     }
     if (!authority_.empty()) {
@@ -109,7 +108,7 @@ class ControllersCommand final : public Command {
       UsageError(io,
                  Printable(fmt::format("{} {}, {} {}: {}", kCertificate, certificate_, kKey, key_,
                                        base::Message(fits))),
-                 "they are pki/ca.crt and pki/ca.key of the API server's data folder");
+                 "use pki/ca.crt and pki/ca.key of the API server's data folder");
       return false;
     }
     return true;

@@ -27,82 +27,84 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Takes what 'dray plan' takes: manifests, what 'kubectl get -o yaml' prints of a
-cluster, or, when no file is named, the cluster itself. Prints the fewest moves, and
-of as few those of the least important pods, after which the pods that are named
-(all pending ones, if none is) have places, nodes have no pods but those of DaemonSets, or
-devices of a class are free together on one node. Each move finds room when it is its
-turn, and the planner has confirmed the end. Nothing is written without --apply.
+    R"(Finds the fewest pod moves that make room: for the named pods (by default all pending
+ones), for empty nodes (--free-node, --free-nodes), or for free devices of a class together
+on one node (--free-devices). Among equally short lists it prefers to move less important
+pods. Every move has been checked to find room when its turn comes. The input is the same as
+for 'dray plan': manifests, a dump by 'kubectl get -o yaml', or, without -f, the cluster
+itself. Nothing is written unless --apply is given.
 
-Pods stay that a DaemonSet or a file of their node runs, that nothing would create again
-(--move-bare-pods), that are more important (--max-priority), that belong to a group,
-whose claim is not theirs alone, that a PodDisruptionBudget keeps, that lose data
-(hostPath, emptyDir: --delete-emptydir-data), or that say so by the annotation
-cluster-autoscaler.kubernetes.io/safe-to-evict. When there is no list, they are
-told with the rule that keeps each; -o wide always does.
+Some pods are never moved: pods of DaemonSets, static pods, pods without a controller
+(unless --move-bare-pods), pods above --max-priority, pods of a PodGroup, pods that share
+their claim, pods protected by a PodDisruptionBudget, pods that would lose data (hostPath,
+or emptyDir unless --delete-emptydir-data), and pods with the annotation
+cluster-autoscaler.kubernetes.io/safe-to-evict: "false". If there is no solution, these pods
+are listed with the rule that keeps them in place; -o wide always lists them.
 
---apply evicts one pod after the other through the eviction API, and waits each time
-until the pod that is made in its stead has a node. Nodes that shall have room are
-cordoned meanwhile, and freed nodes stay cordoned. At the first surprise it stops,
-and says what it saw.
+--apply evicts the pods one by one through the eviction API and waits each time until the
+replacement pod is scheduled. Nodes on which room is made are cordoned meanwhile, so that no
+other pod takes it; freed nodes stay cordoned. If anything unexpected happens, it stops and
+reports what it saw.
 
 Examples:
-  dray defrag -f cluster.yaml                          every pod that waits
+  dray defrag -f cluster.yaml                          make room for all pending pods
   dray defrag pod/train -f cluster.yaml
   dray defrag pod/train -n team-a                      in the cluster of the current context
   dray defrag --free-nodes 2 -l pool=gpu -f cluster.yaml
   dray defrag --free-devices gpu.example.com=8 -o wide
   dray defrag pod/train --apply
 
-Exit code: 0 there is a list (or nothing has to move; with --apply: it was carried
-out), 1 there is none (or a surprise), 2 some input or flag could not be used.)";
+Exit code: 0 moves were found (or none are needed; with --apply: they were carried out),
+1 there is no solution (or --apply stopped early), 2 an input or flag could not be used.)";
 
 class DefragCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("target", words_, "Pods that shall have a place: pod/NAME; all that wait")
+    app.add_option("target", words_,
+                   "Pods to make room for, as pod/NAME (default: all pending pods)")
         ->type_name("pod/NAME");
-    app.add_option("--free-node", nodes_, "Free this node of all pods but those of DaemonSets")
+    app.add_option("--free-node", nodes_,
+                   "Empty this node of all pods except those of DaemonSets; may be repeated")
         ->type_name("NODE");
     app.add_option("--free-nodes", node_count_,
-                   "So many nodes shall, those that are empty already included")
+                   "Number of nodes to be empty, including those that are already")
         ->type_name("N")
         ->check(CLI::PositiveNumber);
-    app.add_option("-l,--selector", selector_, "Of nodes with these labels: --free-nodes")
+    app.add_option("-l,--selector", selector_, "Label selector for the nodes of --free-nodes")
         ->type_name("LABELS");
     app.add_option("--free-devices", devices_,
-                   "So many devices of a class shall be free together on one node")
+                   "Number of devices of a class to be free together on one node")
         ->type_name("CLASS=N");
-    app.add_option("--max-moves", options_.max_moves, "Longer lists are not looked for")
+    app.add_option("--max-moves", options_.max_moves, "Maximum number of moves")
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--attempts", options_.budget,
-                   "Attempts to place a pod before the search gives up")
+                   "Number of placement attempts before the search gives up")
         ->type_name("N")
         ->capture_default_str();
-    app.add_option("--max-priority", max_priority_, "Pods above this priority stay")
+    app.add_option("--max-priority", max_priority_, "Do not move pods above this priority")
         ->type_name("PRIORITY");
     app.add_flag("--move-bare-pods", options_.bare_pods,
-                 "Also move pods without a controller, which nothing creates again");
+                 "Also move pods without a controller, which nothing recreates");
     app.add_flag("--delete-emptydir-data", options_.empty_dirs,
-                 "Also move pods whose emptyDir is lost");
-    app.add_flag("--apply", apply_, "Evict the pods of the list, one after the other");
+                 "Also move pods with emptyDir volumes, whose data is lost");
+    app.add_flag("--apply", apply_, "Evict the listed pods, one after the other");
     app.add_option("--timeout", timeout_, "Seconds to wait for each eviction and each new pod")
         ->type_name("SECONDS")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     app.add_flag("--no-cordon", no_cordon_,
-                 "Leave nodes open meanwhile: pods may go back where they were");
+                 "Do not cordon nodes meanwhile: pods may return to where they were");
     AddPlanFlags(app, flags_, {.many = false});
     AddOutput(app, output_, {"table", "wide", "json", "yaml"});
-    app.add_flag("--no-headers", no_headers_, "Tables without their first line");
+    app.add_flag("--no-headers", no_headers_, "Print tables without the header line");
     app.footer(std::string(kFooter));
   }
 
   int Run(Io& io) override {
     if (apply_ && (!flags_.files.names.empty())) {
-      return UsageError(io, "--apply moves pods of a cluster, and -f would change what is there",
-                        "leave -f away; what is to be made room for has to be in the cluster");
+      return UsageError(io, "--apply moves pods of a cluster and cannot be combined with -f",
+                        "remove -f; the pods to make room for have to be in the cluster");
     }
     std::optional<planner::DefragGoal> goal = ReadGoal(io);
     if (!goal) return kExitUsage;
@@ -141,7 +143,7 @@ class DefragCommand final : public Command {
   }
 
   std::string HintForArgument(std::string_view argument) const override {
-    return fmt::format("files are named with -f, as in -f {}", argument);
+    return fmt::format("name files with -f, as in -f {}", argument);
   }
 
  private:
@@ -156,7 +158,8 @@ class DefragCommand final : public Command {
       const std::string kind = word.substr(0, slash);
       const bool pod = kind == "pod" || kind == "pods" || kind == "po";
       if (!pod || slash == std::string::npos || slash + 1 == word.size()) {
-        UsageError(io, fmt::format("\"{}\" names no pod", word), "pods are named as in pod/train");
+        UsageError(io, fmt::format("\"{}\" is not the name of a pod", word),
+                   "name pods as in pod/train");
         return std::nullopt;
       }
       goal.pods.push_back({.name = word.substr(slash + 1)});
@@ -170,8 +173,7 @@ class DefragCommand final : public Command {
     }
     goal.node_selector = *std::move(selector);
     if (!selector_.empty() && node_count_ == 0) {
-      UsageError(io, "--selector says of which nodes --free-nodes is, which is not given",
-                 "say how many, as in --free-nodes 1");
+      UsageError(io, "--selector needs --free-nodes", "for example --free-nodes 1");
       return std::nullopt;
     }
     for (const std::string& text : devices_) {
@@ -183,7 +185,7 @@ class DefragCommand final : public Command {
       if (devices.device_class.empty() || error != std::errc() || rest != end ||
           devices.count < 1) {
         UsageError(io, fmt::format("--free-devices: \"{}\" is not CLASS=N", text),
-                   "a DeviceClass and a number, as in gpu.example.com=8");
+                   "give a DeviceClass and a number, as in gpu.example.com=8");
         return std::nullopt;
       }
       goal.devices.push_back(std::move(devices));
@@ -231,14 +233,15 @@ class DefragCommand final : public Command {
 
   static void PrintEnd(Io& io, const planner::CarriedOut& carried) {
     for (const std::string& node : carried.closed) {
-      io.err << fmt::format("node/{} stays cordoned; kubectl uncordon {} opens it\n", node, node);
+      io.err << fmt::format("node/{} stays cordoned; run kubectl uncordon {} to open it\n", node,
+                            node);
     }
     if (carried.done) return;
     io.err << "error: " << Printable(carried.surprise) << '\n'
-           << fmt::format("  hint: {} of the list made; dray defrag tells what is left to do\n",
+           << fmt::format("  hint: {} of the list done; run dray defrag again for the rest\n",
                           carried.made.size() == 1
-                              ? "1 move was"
-                              : fmt::format("{} moves were", carried.made.size()));
+                              ? "1 move is"
+                              : fmt::format("{} moves are", carried.made.size()));
   }
 
   std::vector<std::string> words_;

@@ -69,7 +69,7 @@ TEST(DefragCommand, PrintsTheMovesAndWhatTheyAreFor) {
             "STEP  NAME     FROM    TO  DEVICES\n"
             "1     pod/a    n1      n2  <none>\n"
             "then  pod/big  <none>  n1  <none>\n");
-  EXPECT_EQ(outcome.err, "1 move; no shorter list does it, and none of less important pods\n");
+  EXPECT_EQ(outcome.err, "1 move; no shorter list is enough, and none with less important pods\n");
 }
 
 TEST(DefragCommand, NodesAreFreedByNameByNumberAndByLabel) {
@@ -80,7 +80,7 @@ TEST(DefragCommand, NodesAreFreedByNameByNumberAndByLabel) {
   EXPECT_THAT(Defrag(Small(), {"--free-nodes", "1", "-l", "pool=n1"}).out, HasSubstr("pod/a"));
   const Outcome both = Defrag(Small(), {"--free-nodes", "2"});
   EXPECT_EQ(both.code, kExitFindings);
-  EXPECT_THAT(both.err, HasSubstr("no list of at most 8 moves does it"));
+  EXPECT_THAT(both.err, HasSubstr("no list of at most 8 moves is enough"));
 }
 
 TEST(DefragCommand, WhereThereIsNoListItSaysWhoStaysAndWhy) {
@@ -93,11 +93,11 @@ TEST(DefragCommand, WhereThereIsNoListItSaysWhoStaysAndWhy) {
   EXPECT_EQ(outcome.code, kExitFindings);
   EXPECT_THAT(
       outcome.out,
-      AllOf(StartsWith("STAYS  NODE  RULE           REASON\n"),
-            HasSubstr("pod/a  n1    no_controller  it has no controller: nothing would create "
-                      "it again\n")));
+      AllOf(StartsWith("NOT MOVED  NODE  RULE           REASON\n"),
+            HasSubstr(
+                "pod/a      n1    no_controller  it has no controller that would recreate it\n")));
   EXPECT_THAT(outcome.err,
-              HasSubstr("pod big fits on no node, even with all pods gone that may be moved"));
+              HasSubstr("pod big fits on no node, even without all pods that may be moved"));
   EXPECT_EQ(Defrag(yaml, {"--move-bare-pods"}).code, kExitOk);
 }
 
@@ -120,7 +120,7 @@ TEST(DefragCommand, NothingHasToMoveWhereNobodyWaits) {
   const Outcome outcome = Defrag(Small());
   EXPECT_EQ(outcome.code, kExitOk);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(outcome.err, "no pod waits without a place; nothing has to move\n");
+  EXPECT_EQ(outcome.err, "no pod is pending; nothing has to move\n");
 }
 
 TEST(DefragCommand, WhatCannotBeUsedIsRefused) {
@@ -130,16 +130,16 @@ TEST(DefragCommand, WhatCannotBeUsedIsRefused) {
     EXPECT_THAT(outcome.out, IsEmpty());
     return outcome.err;
   };
-  EXPECT_THAT(refused({"node/n1"}), HasSubstr("\"node/n1\" names no pod"));
+  EXPECT_THAT(refused({"node/n1"}), HasSubstr("\"node/n1\" is not the name of a pod"));
   EXPECT_THAT(refused({"pod/none"}), HasSubstr("there is no pod none"));
-  EXPECT_THAT(refused({"pod/a"}), HasSubstr("pod a is on node n1 already"));
-  EXPECT_THAT(refused({"--free-node", "n9"}), HasSubstr("there is no node n9"));
+  EXPECT_THAT(refused({"pod/a"}), HasSubstr("pod a is already on node n1"));
+  EXPECT_THAT(refused({"--free-node", "n9"}), HasSubstr("node n9 not found"));
   EXPECT_THAT(refused({"--free-devices", "gpu"}), HasSubstr("\"gpu\" is not CLASS=N"));
   EXPECT_THAT(refused({"--free-devices", "gpu=0"}), HasSubstr("\"gpu=0\" is not CLASS=N"));
   EXPECT_THAT(refused({"--free-devices", "gpu=2"}), HasSubstr("there is no DeviceClass gpu"));
   EXPECT_THAT(refused({"-l", "a=b"}), HasSubstr("--free-nodes"));
   EXPECT_THAT(refused({"--free-nodes", "1", "-l", "a=b=c"}), HasSubstr("--selector"));
-  EXPECT_THAT(refused({"--apply"}), HasSubstr("leave -f away"));
+  EXPECT_THAT(refused({"--apply"}), HasSubstr("remove -f"));
 }
 
 // Two nodes of four devices, simulated kubelets, the scheduler and controllers.

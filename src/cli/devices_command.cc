@@ -29,39 +29,41 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Takes manifests, what 'kubectl get -o yaml' prints of a cluster, or, when no file is
-named, the cluster itself. Shows each node with its drivers and their devices: which are
-free, which are held and by which pod, how much of a shared device is left, which
-partitions are blocked since their card is in use otherwise, which are tainted, and which
-are gone although a claim still holds them.
+    R"(Shows each node with its DRA drivers and their devices: which are free, which are allocated
+and to which pod, how much of a shared device is left, which partitions are blocked because
+their card is in use in another way, which are tainted, and which are gone although a claim
+still holds them. Reads manifests or a dump by 'kubectl get -o yaml'; without -f, the cluster
+of the current context.
 
--o wide has a row per device, with its attributes; -o json and yaml are for programs.
--w follows the cluster: on a terminal the tree is drawn anew whenever something changes,
-elsewhere a line tells of each change.
+-o wide prints a row per device with its attributes; -o json and -o yaml are for programs.
+With -w, the tree is redrawn on a terminal whenever something changes; elsewhere each change
+is printed as a line.
 
 Examples:
   dray devices                          every node of the current context
   dray devices node-1 node-2
   dray devices -l gpu=h100 -o wide
-  dray devices -n team-a                only what pods of this namespace have
+  dray devices -n team-a                only what pods of this namespace use
   dray devices -w
   dray devices -f dump.yaml
 
-Exit code: 0; 2 some input or flag could not be used.)";
+Exit code: 0 shown, 2 an input or flag could not be used.)";
 
 constexpr std::string_view kClear = "\x1b[H\x1b[2J\x1b[3J";
 
 class DevicesCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("node", filter_.nodes, "Show these nodes only")->type_name("NODE");
-    AddInputFlags(app, flags_, {}, "Show only devices that pods or claims of this namespace have");
-    app.add_option("-l,--selector", selector_, "Show nodes with these labels only, as a=b,c in (d)")
+    app.add_option("node", filter_.nodes, "Show only these nodes")->type_name("NODE");
+    AddInputFlags(app, flags_, {.many = false},
+                  "Show only devices used by pods or claims of this namespace");
+    app.add_option("-l,--selector", selector_,
+                   "Show only nodes with these labels, as in a=b,c in (d)")
         ->type_name("LABELS");
     AddOutput(app, output_, {"tree", "wide", "json", "yaml"});
-    app.add_flag("--no-headers", no_headers_, "Tables without their first line");
-    app.add_flag("-w,--watch", watch_, "Go on telling of what changes");
-    app.add_option("--timeout", timeout_, "End a watch after so long; 0 is never")
+    app.add_flag("--no-headers", no_headers_, "Print tables without the header line");
+    app.add_flag("-w,--watch", watch_, "Watch for changes");
+    app.add_option("--timeout", timeout_, "Stop watching after this time; 0 means never")
         ->type_name("DURATION")
         ->capture_default_str();
     app.footer(std::string(kFooter));
@@ -79,6 +81,9 @@ class DevicesCommand final : public Command {
     if (watch_) return Watch(io, *gates);
     auto given = ReadObjects(flags_, *gates, io);
     if (!given) return kExitUsage;
+    if (!filter_.namespace_.empty() && !HasNamespace(given->objects, filter_.namespace_)) {
+      return NoSuchNamespace(io, given->objects, filter_.namespace_);
+    }
     planner::DeviceTreeBuilder builder(*gates);
     std::vector<std::string> notes;
     planner::ApplyObjects(
@@ -93,7 +98,7 @@ class DevicesCommand final : public Command {
   }
 
   std::string HintForArgument(std::string_view argument) const override {
-    return fmt::format("files are named with -f, as in -f {}", argument);
+    return fmt::format("name files with -f, as in -f {}", argument);
   }
 
  private:
@@ -104,8 +109,11 @@ class DevicesCommand final : public Command {
       const std::vector<std::string> names = builder.NodeNames();
       const std::vector<std::string_view> words(names.begin(), names.end());
       const auto meant = base::ClosestMatch(node, words);
-      return UsageError(io, fmt::format("there is no node \"{}\"", Printable(node)),
-                        meant ? fmt::format("did you mean {}?", *meant) : "");
+      return UsageError(io, fmt::format("node \"{}\" not found", Printable(node)),
+                        meant ? fmt::format("did you mean {}?", *meant)
+                              : fmt::format("arguments are names of nodes; name files with -f, "
+                                            "as in -f {}",
+                                            Printable(node)));
     }
     return kExitOk;
   }
@@ -130,18 +138,18 @@ class DevicesCommand final : public Command {
 
   int Watch(Io& io, const api::FeatureGates& gates) {
     if (!AsksServer(flags_, io)) {
-      return UsageError(io, "-w follows a cluster, and files do not change",
-                        "leave -f away, or name a cluster with --context");
+      return UsageError(io, "-w watches a cluster and cannot be combined with -f",
+                        "remove -f, or choose a cluster with --context");
     }
     if (!flags_.files.names.empty()) {
-      return UsageError(io, "-w follows a cluster as it is", "leave -f away");
+      return UsageError(io, "-w watches a cluster as it is and cannot be combined with -f",
+                        "remove -f");
     }
     const auto timeout = base::ParseGoDuration(timeout_);
     if (!timeout.ok() || timeout->count() < 0) {
-      return UsageError(io,
-                        fmt::format("--timeout: \"{}\" must be a duration that is not negative",
-                                    Printable(timeout_)),
-                        "as in 30s or 5m; 0 is never");
+      return UsageError(
+          io, fmt::format("--timeout: \"{}\" must be a duration of 0 or more", Printable(timeout_)),
+          "for example 30s or 5m; 0 means never");
     }
     const auto access = ReadAccess(io, flags_.server);
     if (!access) return kExitUsage;
@@ -171,7 +179,7 @@ class DevicesCommand final : public Command {
       }
       std::string now(base::Message(watch.Stale()));
       if (now != trouble && !now.empty()) {
-        io.err << "note: the cluster cannot be seen: " << Printable(now) << '\n';
+        io.err << "note: the API server cannot be reached: " << Printable(now) << '\n';
       }
       trouble = std::move(now);
       if (changed && (trouble.empty() || shown)) {

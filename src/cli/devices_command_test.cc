@@ -28,7 +28,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr std::string_view kDevices = R"(  devices:
-  - {name: gpu-0}
+  - {name: gpu-0, capacity: {memory: {value: 80Gi}}}
   - name: gpu-1
     taints: [{key: example.com/hot, effect: NoSchedule}]
   - name: nic
@@ -115,7 +115,8 @@ TEST(DevicesCommand, ShowsWhoHasWhatAndWhatIsLeft) {
 TEST(DevicesCommand, WideHasARowPerDevice) {
   const Outcome outcome = Devices({"-o", "wide"});
   EXPECT_THAT(outcome.out, AllOf(StartsWith("NODE "), HasSubstr("pod/team/train  3h"),
-                                 HasSubstr("bandwidth=60G/100G"), HasSubstr("model=H100")));
+                                 HasSubstr("bandwidth=60G/100G"), HasSubstr("model=H100"),
+                                 HasSubstr("memory=0/80Gi")));
   EXPECT_THAT(Devices({"-o", "wide", "--no-headers"}).out, Not(HasSubstr("NODE ")));
 }
 
@@ -132,18 +133,28 @@ TEST(DevicesCommand, NodesAndNamespacesAreChosen) {
   EXPECT_EQ(Devices({"n2"}).out, "");
   EXPECT_EQ(Devices({"-l", "disk=fast"}).out, "");
   EXPECT_THAT(Devices({"n1"}).out, StartsWith("n1\n"));
+  // Also after the files, as people write it.
+  RunOptions input;
+  input.in = Input();
+  EXPECT_THAT(RunLine({"devices", "-f", "-", "n1"}, input).out, StartsWith("n1\n"));
   EXPECT_THAT(Devices({"-n", "team"}).out, AllOf(HasSubstr("gpu-0"), Not(HasSubstr("gpu-2"))));
-  EXPECT_EQ(Devices({"-n", "other"}).out, "");
   EXPECT_THAT(Devices({"-n", "other", "-A"}).out, HasSubstr("gpu-2"));
 }
 
 TEST(DevicesCommand, WhatCannotBeIsSaid) {
   const Outcome node = Devices({"n11"});
   EXPECT_EQ(node.code, kExitUsage);
-  EXPECT_THAT(node.err,
-              AllOf(HasSubstr("there is no node \"n11\""), HasSubstr("did you mean n1?")));
+  EXPECT_THAT(node.err, AllOf(HasSubstr("node \"n11\" not found"), HasSubstr("did you mean n1?")));
+  const Outcome file = Devices({"more.yaml"});
+  EXPECT_EQ(file.code, kExitUsage);
+  EXPECT_THAT(file.err, HasSubstr("name files with -f, as in -f more.yaml"));
+  const Outcome space = Devices({"-n", "taem"});
+  EXPECT_EQ(space.code, kExitUsage);
+  EXPECT_THAT(space.err,
+              AllOf(HasSubstr("namespace \"taem\" not found"), HasSubstr("did you mean team?")));
   EXPECT_THAT(Devices({"-l", "a=("}).err, HasSubstr("-l: "));
-  EXPECT_THAT(Devices({"-w"}).err, HasSubstr("-w follows a cluster, and files do not change"));
+  EXPECT_THAT(Devices({"-w"}).err,
+              HasSubstr("-w watches a cluster and cannot be combined with -f"));
 }
 
 TEST(DevicesCommand, FitsTheTerminalAndItsLetters) {
@@ -211,7 +222,7 @@ TEST(DevicesOfACluster, AreFollowed) {
     std::istringstream in;
     std::ostringstream err;
     std::ostream out(&heard);
-    code = Run(watch, in, out, err, {.clock = clock});
+    code = cli::Run(watch, in, out, err, {.clock = clock});
   });
   EXPECT_TRUE(heard.Until("4 free: gpu-0, gpu-1, gpu-2, gpu-3"));
   plane.Create(plane::PodFromTemplate("p"));

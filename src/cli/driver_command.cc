@@ -38,59 +38,62 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Serves devices to a node agent (`dray node`, or any kubelet): registers on the node, publishes
-ResourceSlices, prepares claims by writing CDI files, and reports health. Which devices there are
-says a file:
+    R"(Runs a DRA driver for a node agent (`dray node` or any kubelet): it registers on the node,
+publishes ResourceSlices, prepares claims by writing CDI files, and reports device health.
+The devices are described in a file:
 
   pools:
   - devices:
     - name: camera-0
       attributes: {resolution: {string: 4k}}
-      cdi:                       # what a container gets that was given the device
+      cdi:                       # what a container that is given the device gets
         deviceNodes: [{path: /dev/video0}]
         env: ["CAMERA=${device}", "CLAIM=${claim.namespace}/${claim.name}"]
       health: {status: Healthy}
 
-which is read again when it changes; or the machine itself: --discover. Devices, slices, capacity
-and counters are written as in a ResourceSlice. docs/drivers.md has the whole story.
+The file is read again whenever it changes. With --discover, the devices are those of the
+machine instead. Devices, slices, capacity and counters are written as in a ResourceSlice;
+docs/drivers.md describes the format.
 
-`dray driver test` looks whether a driver does what agents expect: yours, in whatever language.
-With a kubeconfig that may create claims it prepares devices of the driver, too.
+`dray driver test` checks that a driver in any language behaves as kubelets expect. With a
+kubeconfig that may create claims, it also prepares devices of the driver.
 
 Examples:
   dray driver --from devices.yaml --name cam.example.com --node-name n1 --kubeconfig FILE
   dray driver --discover pci,net --filter 'class=02*' --name net.example.com --node-name n1
-  dray driver --discover numa --print                 show what would be published, and end
+  dray driver --discover numa --print                 show what would be published, and exit
   dray driver test /var/lib/kubelet/plugins_registry/cam.example.com-reg.sock
   dray driver test --registry /var/lib/kubelet/plugins_registry --kubeconfig admin.kubeconfig
 
-Exit code: 0 ended when told to, or every check passed; 1 a check failed; 2 it could not be
+Exit code: 0 stopped on request, or every check passed; 1 a check failed; 2 it could not be
 started.)";
 
 class DriverCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("what", words_, "test, and the registration socket of the driver to test")
+    app.add_option("what", words_,
+                   "'test' and the registration socket of the driver, to test a driver")
         ->type_name("[test [SOCKET]]")
         ->expected(0, 2);
-    app.add_option("--from,--devices", from_, "The devices, as YAML")->type_name("FILE");
+    app.add_option("--from,--devices", from_, "File that describes the devices (YAML)")
+        ->type_name("FILE");
     app.add_option(
            "--discover", discover_,
-           "Serve what the machine has: pci, net, numa, cpu, hugepages (all if none is named)")
+           "Serve the devices of this machine: pci, net, numa, cpu, hugepages (default: all)")
         ->type_name("KINDS")
         ->expected(0, 1)
         ->default_str("all");
     app.add_option("--filter", filters_,
-                   "Of what is discovered, only devices with ATTRIBUTE=PATTERN; may be repeated")
+                   "Only discovered devices with ATTRIBUTE=PATTERN; may be repeated")
         ->type_name("FILTER")
         ->take_all();
-    app.add_option("--sys", sys_, "Where the machine says what it has")
+    app.add_option("--sys", sys_, "Where sysfs is mounted")
         ->type_name("FOLDER")
         ->capture_default_str();
-    app.add_flag("--print", print_, "Print the devices as YAML and end");
-    app.add_option("--name", options_.name, "The driver's name, such as gpu.example.com")
+    app.add_flag("--print", print_, "Print the devices as YAML and exit");
+    app.add_option("--name", options_.name, "Name of the driver, such as gpu.example.com")
         ->type_name("NAME");
-    app.add_option("--node-name", options_.node, "The Node object of this machine")
+    app.add_option("--node-name", options_.node, "Name of this machine's Node object")
         ->type_name("NAME");
     app.add_option("--root", options_.root, "The agent's folder")
         ->type_name("FOLDER")
@@ -101,40 +104,43 @@ class DriverCommand final : public Command {
     app.add_option("--cdi-dir", options_.cdi_folder, "Where CDI files are")
         ->type_name("FOLDER")
         ->capture_default_str();
-    app.add_option("--rolling-update", options_.instance,
-                   "The UID of this instance's pod: another one may run beside it")
+    app.add_option(
+           "--rolling-update", options_.instance,
+           "UID of this instance's pod, for rolling updates: another instance may run beside it")
         ->type_name("UID");
     app.add_flag("--metadata", options_.metadata,
-                 "Show containers what they were given, in files (KEP-5304)");
-    app.add_flag("--admin-access", options_.admin_access, "Serve claims with admin access, too");
+                 "Give containers metadata files about their devices (KEP-5304)");
+    app.add_flag("--admin-access", options_.admin_access, "Also serve claims with admin access");
     app.add_option("--health-port", health_port_,
-                   "Answer liveness probes of the kind grpc on this port; 0: a free one")
+                   "Port for gRPC liveness probes; 0 picks a free one")
         ->type_name("PORT")
         ->check(CLI::Range(0, 65535));
     app.add_option(
            "--only", only_,
-           "Of a driver in two processes: registration, or dra (the service and the slices)")
+           "Run one half of the driver: registration, or dra (the DRA service and the slices)")
         ->type_name("PART")
         ->check(CLI::IsMember({"registration", "dra"}));
     app.add_flag("--cluster-pools", cluster_pools_,
-                 "Publish the pools that are for several nodes, and nothing else");
+                 "Only publish pools that are for several nodes");
     app.add_option("--lease", lease_,
-                   "With --cluster-pools: NAMESPACE/NAME of the lease of their publisher, where "
-                   "several could")
+                   "With --cluster-pools: NAMESPACE/NAME of the lease for leader election between "
+                   "several publishers")
         ->type_name("LEASE");
     app.add_flag("--numa-lists", numa_lists_,
-                 "Of what is discovered, numaNode as a list: the own node, then its neighbours "
-                 "(KEP-5491)");
-    app.add_option("--test-controls", controls_,
-                   "A socket that takes lines like 'fail prepare 3', 'block unprepare', 'health "
-                   "POOL/DEVICE Unhealthy TEXT', 'calls'")
+                 "Publish numaNode of discovered devices as a list: the own node, then its "
+                 "neighbours (KEP-5491)");
+    app.add_option(
+           "--test-controls", controls_,
+           "Socket for test commands, lines like 'fail prepare 3', 'block unprepare', 'health "
+           "POOL/DEVICE Unhealthy TEXT', 'calls'")
         ->type_name("SOCKET");
-    app.add_option("--namespace,-n", namespace_, "test: where claims are made")
+    app.add_option("--namespace,-n", namespace_, "test: namespace to create claims in")
         ->type_name("NAME")
         ->capture_default_str();
-    app.add_flag("--slow", slow_,
-                 "test: delete a slice, and wait up to two minutes until it is published again");
-    app.add_option("--restart", restart_, "test: the shell command that restarts the driver")
+    app.add_flag(
+        "--slow", slow_,
+        "test: also delete a slice, and wait up to two minutes for the driver to publish it again");
+    app.add_option("--restart", restart_, "test: shell command that restarts the driver")
         ->type_name("COMMAND");
     AddServerFlags(app, server_);
     AddLogFlags(app, log_);
@@ -155,10 +161,10 @@ class DriverCommand final : public Command {
     if (cluster_pools_) return ServeClusterPools(io, std::move(program));
     if (!lease_.empty()) {
       return UsageError(io, "--lease is for --cluster-pools",
-                        "slices of a node are published by the driver on it");
+                        "slices of one node are published by the driver on that node");
     }
     if (options_.node.empty()) {
-      return UsageError(io, "--node-name is missing", "the Node object whose devices these are");
+      return UsageError(io, "--node-name is missing", "name the Node object that has the devices");
     }
     return Serve(io, std::move(program));
   }
@@ -167,8 +173,9 @@ class DriverCommand final : public Command {
   bool ReadDescription(Io& io, driver::ProgramOptions& program) {
     const bool discovers = discover_option_->count() > 0;
     if (discovers == !from_.empty()) {
-      UsageError(io, discovers ? "--from and --discover exclude each other" : "which devices?",
-                 "--from FILE describes them, --discover finds those of the machine");
+      UsageError(io,
+                 discovers ? "--from and --discover cannot be combined" : "no devices are named",
+                 "use --from FILE to describe them, or --discover to find those of this machine");
       return false;
     }
     if (!discovers) {
@@ -238,7 +245,7 @@ class DriverCommand final : public Command {
   // The registration of a driver that is another process.
   int Register(Io& io) {
     if (options_.name.empty()) {
-      return UsageError(io, "--name is missing", "the driver that is registered");
+      return UsageError(io, "--name is missing", "for example --name gpu.example.com");
     }
     const EndSignals signals;
     const std::unique_ptr<logs::Log> log = OpenLog(io, log_);
@@ -314,10 +321,9 @@ class DriverCommand final : public Command {
   std::optional<std::vector<std::string>> Sockets(Io& io) const {
     if (words_.size() > 1) return std::vector<std::string>{words_[1]};
     if (options_.registry.empty()) {
-      UsageError(
-          io, "which driver?",
-          "'dray driver test SOCKET' names its registration socket, --registry the folder of "
-          "all of them");
+      UsageError(io, "no driver is named",
+                 "name its registration socket with 'dray driver test SOCKET', or the folder of "
+                 "all sockets with --registry");
       return std::nullopt;
     }
     std::vector<std::string> sockets;
@@ -329,7 +335,7 @@ class DriverCommand final : public Command {
       if (S_ISSOCK(info.st_mode)) sockets.push_back(path);
     }
     if (sockets.empty()) {
-      UsageError(io, fmt::format("no driver has registered in {}", options_.registry));
+      UsageError(io, fmt::format("no driver is registered in {}", options_.registry));
       return std::nullopt;
     }
     return sockets;
@@ -378,7 +384,7 @@ class DriverCommand final : public Command {
       failed += result.outcome == driver::Outcome::kFail ? 1 : 0;
       skipped += result.outcome == driver::Outcome::kSkip ? 1 : 0;
     }
-    io.out << fmt::format("{} passed, {} failed, {} left out\n", passed, failed, skipped)
+    io.out << fmt::format("{} passed, {} failed, {} skipped\n", passed, failed, skipped)
            << std::flush;
     return failed;
   }

@@ -85,19 +85,19 @@ TEST(DriverCommand, FindsTheDevicesOfAMachine) {
 }
 
 TEST(DriverCommand, SaysWhatIsMissing) {
-  EXPECT_THAT(RunLine({"driver"}).err, HasSubstr("--from FILE describes them"));
+  EXPECT_THAT(RunLine({"driver"}).err, HasSubstr("use --from FILE to describe them"));
   EXPECT_THAT(RunLine({"driver", "--from", "x", "--discover"}).err,
-              HasSubstr("exclude each other"));
+              HasSubstr("cannot be combined"));
   EXPECT_THAT(RunLine({"driver", "--discover", "usb", "--print"}).err,
               HasSubstr("pci, net, numa, cpu, hugepages"));
   EXPECT_THAT(RunLine({"driver", "--discover", "pci"}).err, HasSubstr("--node-name is missing"));
   EXPECT_THAT(RunLine({"driver", "--discover", "pci", "--filter", "x", "--print"}).err,
-              HasSubstr("is no filter"));
+              HasSubstr("is not a filter"));
   EXPECT_THAT(RunLine({"driver", "serve"}).err, HasSubstr("unexpected argument \"serve\""));
-  EXPECT_THAT(RunLine({"driver", "test"}).err, HasSubstr("which driver?"));
+  EXPECT_THAT(RunLine({"driver", "test"}).err, HasSubstr("no driver is named"));
   const TempFolder folder;
   EXPECT_THAT(RunLine({"driver", "test", "--registry", folder.path()}).err,
-              HasSubstr("no driver has registered"));
+              HasSubstr("no driver is registered"));
   for (const std::vector<std::string>& args :
        {std::vector<std::string>{"driver"}, {"driver", "serve"}, {"driver", "test"}}) {
     EXPECT_EQ(RunLine(args).code, 2);
@@ -109,7 +109,7 @@ TEST(DriverCommand, ADriverThatIsNotThereFailsItsTest) {
   const Outcome outcome = RunLine({"driver", "test", folder.path() + "/nobody.sock"});
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("FAIL  registration/info"), HasSubstr("but: "),
-                                 HasSubstr("0 passed, 1 failed, 0 left out")));
+                                 HasSubstr("0 passed, 1 failed, 0 skipped")));
 }
 
 }  // namespace

@@ -28,14 +28,15 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Plans as 'dray plan' does, then tells of one pod or claim, or of every pod of a
-workload: where it is and with which devices, or in one sentence why it is pending,
-then what would help. Each of these changes was tried, and the pod would be scheduled
-with it alone; obvious changes that are not enough are listed with what would still be missing.
-Then the nodes, the nearest first; --details has every request and device of theirs.
-What does not exist yet is marked: pods that "would go" somewhere, devices that
-"would go first" to others. Without a name it tells of everything that is pending,
-grouped by cause.
+    R"(Explains where a pod or claim was placed and with which devices, or why it is pending, in one
+sentence. Below the answer are the changes that would help: each was tried and is enough by
+itself; obvious changes that are not enough are listed with what would still be missing. Then
+come the nodes, nearest fit first; -v (--details) shows every request and device of each
+node. The name of a workload stands for all of its pods. Without a name, everything that is
+pending is explained, grouped by cause. Input is read as by 'dray plan'.
+
+What does not exist yet is marked as planned: pods that "would go" to a node, and devices that
+"would go first" to other pending pods.
 
 Examples:
   dray explain -f manifests/                     everything that is pending
@@ -47,7 +48,7 @@ Examples:
   kubectl get nodes,pods,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates \
     -A -o yaml | dray explain pod/train -f -
 
-Exit code: 0 it was placed, 1 it was not, 2 some input or flag could not be used, or
+Exit code: 0 it was placed, 1 it was not, 2 an input or flag could not be used, or
 there is no such object.)";
 
 struct KindName {
@@ -117,9 +118,9 @@ std::set<std::string> NamespacesOf(const Found& found) {
 class ExplainCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option(
-           "target", words_,
-           "What to explain: pod/NAME, claim/NAME, deployment/NAME, ...; all that are pending")
+    app.add_option("target", words_,
+                   "What to explain: pod/NAME, claim/NAME, deployment/NAME, ... (default: "
+                   "everything that is pending)")
         ->type_name("KIND/NAME");
     AddPlanFlags(app, flags_, {.many = false});
     AddOutput(app, output_, {"text", "json", "yaml"});
@@ -155,7 +156,7 @@ class ExplainCommand final : public Command {
   }
 
   std::string HintForArgument(std::string_view argument) const override {
-    return fmt::format("one KIND/NAME at a time; files are named with -f, as in -f {}", argument);
+    return fmt::format("one KIND/NAME at a time; name files with -f, as in -f {}", argument);
   }
 
  private:
@@ -165,7 +166,7 @@ class ExplainCommand final : public Command {
     const planner::Plan& plan = made->plan;
     if (!flags_.namespace_.empty() && !flags_.all_namespaces &&
         !HasNamespace(plan, flags_.namespace_)) {
-      return NoSuchNamespace(io, plan, flags_.namespace_);
+      return NoSuchNamespace(io, plan.objects, flags_.namespace_);
     }
     const planner::Asked found = planner::PendingIn(plan, {.namespace_ = Space()});
     if (output_ != "text") {
@@ -203,7 +204,7 @@ class ExplainCommand final : public Command {
     }
     if (told > kMostHelped) {
       io.err << fmt::format(
-          "note: what would help was looked for only for the first {} causes; name a pod to see "
+          "note: only the first {} causes were examined for what would help; name a pod to see "
           "what would help it\n",
           kMostHelped);
     }
@@ -222,14 +223,14 @@ class ExplainCommand final : public Command {
       }
     }
     if (words_.size() > 2 || kind.find('/') != std::string::npos) {
-      UsageError(io, "explain takes exactly one object, or none for all that are pending",
+      UsageError(io, "explain takes one object, or none to explain everything that is pending",
                  kExample);
       return std::nullopt;
     }
     const auto row = std::ranges::find(kKindNames, kind, &KindName::word);
     if (row == kKindNames.end()) {
       UsageError(io, fmt::format("cannot explain a \"{}\"", kind),
-                 "pods, claims, groups of pods (PodGroup) and workloads (Deployment, ReplicaSet, "
+                 "pods, claims, PodGroups and workloads (Deployment, ReplicaSet, "
                  "StatefulSet, DaemonSet, Job, CronJob) "
                  "can be explained");
       return std::nullopt;
@@ -268,7 +269,7 @@ class ExplainCommand final : public Command {
   int NotFound(Io& io, const planner::Plan& plan, const Target& target) const {
     if (!flags_.namespace_.empty() && !flags_.all_namespaces &&
         !HasNamespace(plan, flags_.namespace_)) {
-      return NoSuchNamespace(io, plan, flags_.namespace_);
+      return NoSuchNamespace(io, plan.objects, flags_.namespace_);
     }
     std::set<std::string> names;  // here
     bool elsewhere = false;
@@ -297,7 +298,7 @@ class ExplainCommand final : public Command {
     const std::string message =
         fmt::format("there is no {} \"{}\"{}", target.kind, target.name, where);
     if (elsewhere) {
-      return UsageError(io, message, "it is in another namespace: leave -n away, or use -A");
+      return UsageError(io, message, "it is in another namespace: remove -n, or use -A");
     }
     for (const api::Object& object : plan.objects) {
       if (object.kind().kind != target.kind || object.metadata().name != target.name ||
@@ -306,7 +307,7 @@ class ExplainCommand final : public Command {
       }
       return UsageError(
           io, fmt::format("there is nothing to explain about {} \"{}\"", target.kind, target.name),
-          target.kind == "Pod" ? "it has ended, and takes nothing from its node"
+          target.kind == "Pod" ? "it has ended and uses nothing on its node"
                                : "no pod belongs to it");
     }
     const std::vector<std::string_view> words(names.begin(), names.end());

@@ -251,8 +251,8 @@ TEST(ExplainCommand, WhatIsNotThereIsGuessedAt) {
 TEST(ExplainCommand, ANamespaceThatIsNotThereIsSaidToBeSo) {
   const Outcome outcome = Explain({"pod/big", "-n", "othe"});
   EXPECT_EQ(outcome.code, kExitUsage);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("there is nothing in namespace \"othe\""),
-                                 HasSubstr("did you mean other?")));
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("namespace \"othe\" not found"), HasSubstr("did you mean other?")));
   // What is elsewhere is no suggestion.
   EXPECT_THAT(Explain({"pod/nothing-like-it", "-n", "other"}).err, Not(HasSubstr("big")));
 }
@@ -310,7 +310,7 @@ TEST(ExplainCommand, APodThatHasEndedIsNotExplained) {
 TEST(ExplainCommand, WrongTargetsAreNamed) {
   EXPECT_THAT(Explain({"pod"}).err, HasSubstr("which pod?"));
   EXPECT_THAT(Explain({"node/n1"}).err, HasSubstr("cannot explain a \"node\""));
-  EXPECT_THAT(Explain({"pod/a", "pod/b"}).err, HasSubstr("explain takes exactly one object"));
+  EXPECT_THAT(Explain({"pod/a", "pod/b"}).err, HasSubstr("explain takes one object"));
   EXPECT_EQ(Explain({"node/n1"}).code, kExitUsage);
 }
 

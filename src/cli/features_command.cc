@@ -21,9 +21,9 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(DEFAULT is what dray starts with, KUBERNETES what a v1.37 cluster starts with. A
-gate can be on only while those it depends on are. On a terminal that is narrower
-than the table, a list.
+    R"(DEFAULT is dray's default, KUBERNETES the default of a v1.37 cluster. A gate can only be
+enabled together with the gates it depends on. On a terminal narrower than the table, the
+gates are printed as a list.
 
 Examples:
   dray features

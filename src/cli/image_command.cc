@@ -18,51 +18,53 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(A node looks for images in a folder (dray node --images DIR): layouts of OCI, archives
-of them, and what `docker save` writes. This command puts them there.
+    R"(Manages a folder of container images for nodes without a registry (dray node --images DIR).
+The folder holds OCI layouts, archives of OCI layouts, and archives written by `docker save`.
 
-  build   an image of one static program (--binary) or of a folder (--rootfs)
-  import  the images of an archive or a layout
-  list    what the folder has
+  build   make an image from one static program (--binary) or from a folder (--rootfs)
+  import  add the images of an archive or OCI layout
+  list    list the images of the folder
 
 Examples:
-  dray image build --name demo --binary ./demo         its program is the entrypoint
+  dray image build --name demo --binary ./demo         the program becomes the entrypoint
   dray image build --name busybox --binary /bin/busybox --link /bin/sh=busybox --cmd sh
-  dray image import saved.tar                          what docker save wrote
+  dray image import saved.tar                          an archive written by docker save
   dray image list
 
-Exit code: 0 done, 1 an image of the list cannot be used, 2 it could not be done.)";
+Exit code: 0 done, 1 an image in the list cannot be used, 2 it could not be done.)";
 
 class ImageCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
     AddChoices(
-        *app.add_option("what", what_, "build, import or list")->type_name("WHAT")->required(),
+        *app.add_option("what", what_, "build, import or list")->type_name("build|import|list")->required(),
         {"build", "import", "list"});
     app.add_option("source", source_, "import: the archive or layout")->type_name("PATH");
-    app.add_option("--images", images_, "The folder of images (default: images in that of dray up)")
+    app.add_option("--images", images_,
+                   "Folder of images (default: images in the data folder of dray up)")
         ->type_name("DIR");
-    app.add_option("--name", name_, "What the image is called, such as demo or demo:1")
-        ->type_name("NAME");
+    app.add_option("--name", name_, "Name of the image, such as demo or demo:1")->type_name("NAME");
     app.add_option("--binary", build_.binary, "build: a static program; it becomes /bin/<its name>")
         ->type_name("FILE");
-    app.add_option("--rootfs", build_.rootfs, "build: a folder with all that is in the image")
+    app.add_option("--rootfs", build_.rootfs, "build: a folder with the whole root filesystem")
         ->type_name("DIR");
     app.add_option("--link", links_, "build: a symbolic link, as PATH=TARGET; may be repeated")
         ->type_name("PATH=TARGET")
         ->allow_extra_args(false);
     app.add_option("--entrypoint", build_.config.entrypoint,
-                   "build: what runs, one word each; may be repeated")
+                   "build: entrypoint, one word each; may be repeated")
         ->type_name("WORD")
         ->allow_extra_args(false);
     app.add_option("--cmd", build_.config.cmd,
-                   "build: its arguments, unless a pod has others; may be repeated")
+                   "build: default arguments, one word each; may be repeated")
         ->type_name("WORD")
         ->allow_extra_args(false);
-    app.add_option("--env", build_.config.env, "build: a variable, as NAME=VALUE; may be repeated")
+    app.add_option("--env", build_.config.env,
+                   "build: an environment variable, as NAME=VALUE; may be repeated")
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false);
-    app.add_option("--user", build_.config.user, "build: who runs it")->type_name("USER[:GROUP]");
+    app.add_option("--user", build_.config.user, "build: user to run as")
+        ->type_name("USER[:GROUP]");
     AddDataFolder(app, data_);
     app.footer(std::string(kFooter));
   }
@@ -119,7 +121,7 @@ class ImageCommand final : public Command {
         code = 1;
       }
     }
-    if (listed->empty()) io.err << "there are no images in " << images_ << '\n';
+    if (listed->empty()) io.err << "no images found in " << images_ << '\n';
     return code;
   }
 

@@ -47,7 +47,7 @@ TEST_F(ImageCommandTest, BuildsImportsAndLists) {
 TEST_F(ImageCommandTest, SaysWhatIsWrong) {
   EXPECT_THAT(Image({"build", "--rootfs", Path("rootfs")}).err, HasSubstr("needs a name"));
   EXPECT_THAT(Image({"build", "--name", "x"}).err,
-              HasSubstr("either a folder or a static program"));
+              HasSubstr("either a folder (--rootfs) or a static program"));
   EXPECT_THAT(Image({"build", "--name", "X", "--rootfs", Path("rootfs")}).err, HasSubstr("\"X\""));
   EXPECT_THAT(Image({"build", "--name", "x", "--rootfs", Path("rootfs"), "--link", "a"}).err,
               HasSubstr("PATH=TARGET"));

@@ -24,16 +24,17 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Prints what `dray scheduler` needs in a cluster, beside kube-scheduler: a service account
-with the least rights, its lease, a configuration, a Deployment of two replicas with leader
-election, and a PodDisruptionBudget. Pods name it: `schedulerName: dray-scheduler`. The same is in deploy/ for kustomize.
+    R"(Prints the manifests to run `dray scheduler` in a cluster beside kube-scheduler: a service
+account with the least privileges it needs, its lease, a configuration, a Deployment of two
+replicas with leader election, and a PodDisruptionBudget. Pods choose it with
+`schedulerName: dray-scheduler`. The same manifests are in deploy/ for kustomize.
 
 Examples:
   kubectl dray install --image registry.example.com/dray:1.0 | kubectl apply -f -
   kubectl dray install --image registry.example.com/dray:1.0 --apply
   dray install --name gpu-scheduler --driver gpu.example.com --service-monitor
 
-Exit code: 0 printed or applied, 1 something could not be applied, 2 usage.)";
+Exit code: 0 printed or applied, 1 an object could not be applied, 2 a flag could not be used.)";
 
 void ReplaceAll(std::string& text, std::string_view from, std::string_view to) {
   for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
@@ -72,14 +73,14 @@ class InstallCommand final : public Command {
     app.add_option("--image", options_.image, "Image with the dray binary")
         ->type_name("IMAGE")
         ->capture_default_str();
-    app.add_option("-n,--namespace", options_.namespace_, "Where it runs")
+    app.add_option("-n,--namespace", options_.namespace_, "Namespace to run in")
         ->type_name("NAME")
         ->capture_default_str();
-    app.add_option("--name", options_.name, "Name of its objects and of its lease")
+    app.add_option("--name", options_.name, "Name of the objects and of the lease")
         ->type_name("NAME")
         ->capture_default_str();
     app.add_option("--scheduler-name", options_.scheduler_name,
-                   "Which pods it is for, by their schedulerName; as --name if not given")
+                   "schedulerName of the pods to schedule (default: --name)")
         ->type_name("NAME");
     app.add_option("--driver", options_.drivers,
                    "Schedule devices of this driver only; may be repeated")
@@ -89,8 +90,8 @@ class InstallCommand final : public Command {
         ->check(CLI::Range(1, 100).description(""))
         ->capture_default_str();
     app.add_flag("--service-monitor", options_.service_monitor,
-                 "With a Service and a ServiceMonitor for the Prometheus operator");
-    app.add_flag("--apply", apply_, "Apply it to the cluster instead of printing it");
+                 "Add a Service and a ServiceMonitor for the Prometheus operator");
+    app.add_flag("--apply", apply_, "Apply the manifests to the cluster instead of printing them");
     AddServerFlags(app, server_);
     app.footer(std::string(kFooter));
   }
@@ -119,7 +120,7 @@ class InstallCommand final : public Command {
       return fails("--namespace", options_.namespace_, "the name of a namespace");
     }
     if (!base::IsDnsLabel(options_.name)) {
-      return fails("--name", options_.name, "small letters, digits and '-'");
+      return fails("--name", options_.name, "lower-case letters, digits and '-'");
     }
     if (!options_.scheduler_name.empty() && !base::IsDnsSubdomain(options_.scheduler_name)) {
       return fails("--scheduler-name", options_.scheduler_name, "a name that pods can have");
@@ -167,6 +168,8 @@ class InstallCommand final : public Command {
       all = false;
       const Status why = response.ok() ? client::FailureOf(*response) : response.status();
       io.err << Printable(fmt::format("error: {}: {}", shown, base::Message(why))) << '\n';
+      // What does not answer now would not answer for the others either.
+      if (!response.ok()) break;
     }
     return all;
   }

@@ -16,25 +16,25 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Signs a certificate with the authority of the data folder of `dray up`, which may be
-running, and writes a kubeconfig beside the others. It is good for a year; run the
-command again for another one.
+    R"(Signs a client certificate with the CA in the data folder of `dray up`, and writes a
+kubeconfig with it to that folder; `dray up` may be running. The certificate is valid for a
+year; run the command again to renew it.
 
 Examples:
-  dray kubeconfig node/node-0                       may write what is of its node
-  dray kubeconfig driver/gpu.example.com            may write slices and device status of its driver
-  dray kubeconfig driver/gpu.example.com --node n1  and only those of that node
+  dray kubeconfig node/node-0                       may write what belongs to its node
+  dray kubeconfig driver/gpu.example.com            may write its driver's slices and device status
+  dray kubeconfig driver/gpu.example.com --node n1  the same, for one node only
   dray kubeconfig viewer/eve                        may read
 
-Exit code: 0 written, 2 it could not be.)";
+Exit code: 0 the kubeconfig was written, 2 it could not be written.)";
 
 class KubeconfigCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
     app.add_option("who", who_, "node/NAME, driver/NAME, admin/NAME or viewer/NAME")
-        ->type_name("WHO")
+        ->type_name("KIND/NAME")
         ->required();
-    app.add_option("--node", node_, "The node that a driver runs on")->type_name("NAME");
+    app.add_option("--node", node_, "Node that the driver runs on")->type_name("NAME");
     AddDataFolder(app, data_);
     app.footer(std::string(kFooter));
   }
@@ -45,7 +45,8 @@ class KubeconfigCommand final : public Command {
     const auto path =
         apiserver::IssueKubeconfig(DataFolder(io.env, data_), *client, io.env.clock.Now());
     if (!path.ok()) {
-      return UsageError(io, base::Message(path.status()), "--data names the folder of 'dray up'");
+      return UsageError(io, base::Message(path.status()),
+                        "name the data folder of 'dray up' with --data");
     }
     io.out << *path << '\n';
     return kExitOk;

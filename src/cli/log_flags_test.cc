@@ -43,20 +43,19 @@ TEST(LogFlags, WhatMakesNoSenseIsRefused) {
   };
   const Row rows[] = {
       {{"--slow-request-threshold", "soon"},
-       "error: --slow-request-threshold: \"soon\" must be a duration that is not negative\n"},
+       "error: --slow-request-threshold: \"soon\" must be a duration of 0 or more\n"},
       {{"--slow-decision-threshold=-1s"},
        "error: --slow-decision-threshold: \"-1s\" must be a duration"},
       {{"--slow-commit-threshold", "1"},
-       "error: --slow-commit-threshold: \"1\" must be a duration that is not negative\n"},
+       "error: --slow-commit-threshold: \"1\" must be a duration of 0 or more\n"},
       {{"--stuck-loop-threshold=-1s"}, "error: --stuck-loop-threshold: \"-1s\" must be"},
       {{"--stuck-request-threshold", "x"}, "error: --stuck-request-threshold: \"x\" must be"},
       {{"--logging-format", "xml"}, "xml"},
       {{"-v", "many"}, "many"},
-      {{"--audit-policy-file", wrong},
-       "error: --audit-policy-file says what is written down, but not where to\n"},
+      {{"--audit-policy-file", wrong}, "error: --audit-policy-file needs --audit-log-path\n"},
       {{"--audit-log-path", folder.path() + "/a.log", "--audit-policy-file", wrong},
        "error: --audit-policy-file: " + wrong +
-           ": line 4: rules[0].level: \"Meta\" is no level of auditing; it must be one of None, "
+           ": line 4: rules[0].level: \"Meta\" is not a level of auditing; it must be one of None, "
            "Metadata, Request, RequestResponse\n"},
       {{"--audit-log-path", folder.path() + "/a.log", "--audit-policy-file",
         folder.path() + "/none"},

@@ -20,20 +20,20 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Pages say what --help says, in the form that man reads.
+    R"(The pages contain the same text as --help, formatted for man.
 
 Examples:
   dray man plan | man -l -
-  dray man --to /usr/local/share/man/man1    one file for each command
+  dray man --to /usr/local/share/man/man1    write one file per command
 
-Exit code: 0 written, 2 it could not be.)";
+Exit code: 0 written, 2 it could not be written.)";
 
 class ManCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    app.add_option("command", command_, "Whose page; that of dray itself if none is named")
-        ->type_name("COMMAND");
-    app.add_option("--to", folder_, "Write all pages to a folder")->type_name("DIR");
+    app.add_option("command", command_, "Command (default: dray itself)")->type_name("COMMAND");
+    app.add_option("--to", folder_, "Write the pages of all commands to a folder")
+        ->type_name("DIR");
     app.footer(std::string(kFooter));
   }
 
@@ -45,7 +45,7 @@ class ManCommand final : public Command {
     }
     const CommandRow* row = FindCommand(command_);
     if (row == nullptr) {
-      return UsageError(io, fmt::format("there is no command \"{}\"", command_),
+      return UsageError(io, fmt::format("unknown command \"{}\"", command_),
                         "'dray --help' lists the commands");
     }
     io.out << ManualOf(OutlineOf(*row), DRAY_VERSION);
@@ -75,7 +75,7 @@ class ManCommand final : public Command {
 
   int Failed(Io& io, const std::string& page) const {
     return UsageError(io, fmt::format("{}/{}.1 cannot be written", folder_, page),
-                      "--to names a folder that you may write to");
+                      "--to must name a folder that you may write to");
   }
 
   std::string command_;

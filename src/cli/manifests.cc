@@ -58,7 +58,7 @@ class Reader {
     std::vector<api::DocumentNode> documents = Parse(file, diagnostics);
     if (documents.empty() && diagnostics.empty()) {
       Report(Level::kWarning, "NoObjects", {.file = file.path}, {1, 1},
-             "there is no object in this file");
+             "this file contains no object");
     }
     for (api::DocumentNode& document : documents) Document(file.path, std::move(document));
     Unusable({.file = file.path}, diagnostics);

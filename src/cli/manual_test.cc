@@ -37,7 +37,7 @@ TEST(Manual, APageHasNameSynopsisOptionsAndExamples) {
 TEST(Manual, WhatIsNoCommandHasNoPage) {
   const Outcome outcome = RunLine({"man", "plam"});
   EXPECT_EQ(outcome.code, kExitUsage);
-  EXPECT_THAT(outcome.err, HasSubstr("there is no command \"plam\""));
+  EXPECT_THAT(outcome.err, HasSubstr("unknown command \"plam\""));
   EXPECT_EQ(RunLine({"man", "plan", "--to", "x"}).code, kExitUsage);
   EXPECT_EQ(RunLine({"man", "--to", "/proc/nowhere"}).code, kExitUsage);
 }

@@ -33,10 +33,10 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Makes this machine a node: registers it, runs the pods that are bound to it, and
-has DRA drivers prepare the claims of a pod before its containers start. Drivers
-register by a socket in ROOT/plugins_registry, as with a kubelet. Ends on SIGTERM
-or Ctrl-C; containers go on, and the next start finds them.
+    R"(Makes this machine a node of a cluster: registers it, runs the pods that are bound to it,
+and has DRA drivers prepare the claims of a pod before its containers start. Drivers
+register with a socket in ROOT/plugins_registry, as with a kubelet. Stops on SIGTERM or
+Ctrl-C; containers keep running, and the next start takes them over.
 
 Examples:
   dray up &
@@ -45,14 +45,15 @@ Examples:
   dray node --kubeconfig $(dray kubeconfig node/n) --node-name n --root /tmp/n \
     --runtime none                         a simulated node: no containers run
 
-Runtimes: 'runc' runs containers with runc, from images in the folders of
---images (made by 'dray image'); 'cri' leaves them to containerd or CRI-O; 'none'
-only reports them as running, for trying out drivers and claims without root.
+Runtimes: 'runc' runs containers with runc, from images in the folders of --images (see
+'dray image'); 'cri' uses containerd or CRI-O; 'none' only reports containers as running,
+to try out drivers and claims without root.
 
-Files: ROOT/dra_manager_state says which claims are prepared here. A node that
-starts with a damaged one stops and says so: drain it, remove it and its .log, start.
+Files: ROOT/dra_manager_state records which claims are prepared on this node. If it is
+damaged, the node refuses to start: drain the node, remove the file and its .log, and start
+it again.
 
-Exit code: 0 ended when told to, 2 it could not be started.)";
+Exit code: 0 stopped on request, 2 it could not be started.)";
 
 class NodeCommand final : public Command {
  public:
@@ -60,18 +61,19 @@ class NodeCommand final : public Command {
     AddServerFlags(app, server_);
     app.add_option("--node-name", name_, "Name of the node (default: the machine's host name)")
         ->type_name("NAME");
-    app.add_option("--root", root_, "Folder of plugins, volumes and state (default " + root_ + ")")
+    app.add_option("--root", root_, "Folder for plugins, volumes and state (default " + root_ + ")")
         ->type_name("DIR");
-    app.add_option("--runtime", runtime_, "What runs containers: runc, cri or none (default runc)")
+    app.add_option("--runtime", runtime_, "Container runtime: runc, cri or none (default runc)")
         ->type_name("NAME");
     app.add_option("--runtime-root", runtime_root_,
-                   "Where runc's containers are kept (default ROOT/runc)")
+                   "Folder for the state of runc's containers (default ROOT/runc)")
         ->type_name("DIR");
     app.add_option("--runtime-endpoint", endpoint_,
                    "Socket of a CRI server (default " + endpoint_ + ")")
         ->type_name("PATH");
-    app.add_option("--cdi", cdi_mode_,
-                   "Who applies CDI with --runtime cri: auto, runtime or inline (default auto)")
+    app.add_option(
+           "--cdi", cdi_mode_,
+           "Where CDI is applied with --runtime cri: auto, runtime or inline (default auto)")
         ->type_name("MODE");
     app.add_option("--images", images_, "Folder with OCI layouts and archives; may be repeated")
         ->type_name("DIR")
@@ -79,9 +81,11 @@ class NodeCommand final : public Command {
     app.add_option("--cdi-dirs", cdi_, "Folders with CDI specs (default /etc/cdi,/var/run/cdi)")
         ->type_name("DIR,DIR")
         ->delimiter(',');
-    app.add_option("--pod-logs", logs_root_, "Folder of pods' logs (default " + logs_root_ + ")")
+    app.add_option("--pod-logs", logs_root_,
+                   "Folder for the logs of pods (default " + logs_root_ + ")")
         ->type_name("DIR");
-    app.add_option("--cgroup-parent", cgroup_, "Cgroup of all pods (default " + cgroup_ + ")")
+    app.add_option("--cgroup-parent", cgroup_,
+                   "Parent cgroup of all pods (default " + cgroup_ + ")")
         ->type_name("PATH");
     app.add_option("--node-labels", labels_, "Labels of the node")
         ->type_name("K=V,K=V")
@@ -119,10 +123,9 @@ class NodeCommand final : public Command {
     }
     options.name = name_.empty() ? HostName() : name_;
     if (!base::IsDnsSubdomain(options.name)) {
-      return UsageError(io,
-                        fmt::format("--node-name: \"{}\" is not a name that a node can have: lower "
-                                    "case letters, digits, '-' and '.'",
-                                    options.name));
+      return UsageError(io, fmt::format("--node-name: \"{}\" is not a valid node name: lower-case "
+                                        "letters, digits, '-' and '.'",
+                                        options.name));
     }
     options.root = root_;
     options.log_root = logs_root_;
@@ -204,7 +207,7 @@ class NodeCommand final : public Command {
       if (now != trouble) {
         now.empty()
             ? logger.Info(0, "The API server is back")
-            : logger.Warning("The API server cannot be reached; pods go on", {{"err", now}});
+            : logger.Warning("The API server cannot be reached; pods keep running", {{"err", now}});
       }
       trouble = std::move(now);
     }

@@ -22,29 +22,28 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Takes manifests, what 'kubectl get -o yaml' prints of a cluster, or, when no file is
-named, the cluster itself; with --kubeconfig or --context, what the files hold is
-applied to what the cluster has. Nothing is written there. Pods that are
-on nodes and claims that are allocated stay as they are. Claims are made from
-templates, pods from Deployments, ReplicaSets and Jobs, and every pod without a
-node is scheduled as kube-scheduler would do it: the most important first, then
-the oldest. A claim no pod uses is allocated as if one pod used it. ResourceQuotas
-are counted: what a server would not let come in is refused.
+    R"(Shows which node and devices each pending pod would get, without writing anything. Reads
+manifests or a dump by 'kubectl get -o yaml'; without -f, the cluster of the current
+context. With --kubeconfig or --context and -f, the manifests are applied to a copy of that
+cluster. Running pods and allocated claims stay as they are. Claims are made from templates,
+and pods from workloads. Every pod without a node is then scheduled as kube-scheduler does:
+highest priority first, then the oldest. A claim that no pod uses is allocated as if one pod
+used it. ResourceQuotas are enforced.
 
--o wide has a row per device, and what there was before; -o json and yaml print
-the plan as data (with --explain, each explanation), -o objects the cluster as it
-would be, as a List, and -o name what was placed.
+-o wide prints a row per device, and existing pods too; -o json and -o yaml print the plan as
+data (with --explain, including explanations), -o objects the cluster after the plan as a
+List, and -o name the names of what was placed.
 
 Examples:
   dray plan -f manifests/
   dray plan -f manifests/ --explain
   dray plan -A                                   the cluster of the current context
-  dray plan --context prod -f new-pod.yaml       if that were applied
+  dray plan --context prod -f new-pod.yaml       what if this were applied?
   kubectl get nodes,pods,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates \
     -A -o yaml | dray plan -f - -f new-pod.yaml
   dray plan -f cluster.yaml -f job.yaml --policy best-fit -o wide
 
-Exit code: 0 everything was placed, 1 something was not, 2 some input or flag
+Exit code: 0 everything was placed, 1 something was not placed, 2 an input or flag
 could not be used.)";
 
 class PlanCommand final : public Command {
@@ -52,7 +51,7 @@ class PlanCommand final : public Command {
   void Define(CLI::App& app) override {
     AddPlanFlags(app, flags_, {});
     AddOutput(app, output_, {"table", "wide", "json", "yaml", "name", "objects"});
-    app.add_flag("--no-headers", no_headers_, "Tables without their first line");
+    app.add_flag("--no-headers", no_headers_, "Print tables without the header line");
     app.add_flag("--explain", explain_, "Explain every pod that could not be placed");
     app.footer(std::string(kFooter));
   }
@@ -62,7 +61,7 @@ class PlanCommand final : public Command {
     auto made = MakePlan(flags_, io);
     if (!made) return kExitUsage;
     if (asked && !HasNamespace(made->plan, flags_.namespace_)) {
-      return NoSuchNamespace(io, made->plan, flags_.namespace_);
+      return NoSuchNamespace(io, made->plan.objects, flags_.namespace_);
     }
     std::optional<planner::CureFinder> finder;
     if (explain_) finder.emplace(made->plan, made->options);
@@ -89,7 +88,7 @@ class PlanCommand final : public Command {
   }
 
   std::string HintForArgument(std::string_view argument) const override {
-    return fmt::format("files are named with -f, as in -f {}", argument);
+    return fmt::format("name files with -f, as in -f {}", argument);
   }
 
  private:
@@ -152,8 +151,8 @@ class PlanCommand final : public Command {
     }
     if (tried > kMostHelped) {
       io.err << fmt::format(
-          "note: what would help was looked for only for the first {}; "
-          "'dray explain' tells of any\n",
+          "note: only the first {} were examined for what would help; use 'dray explain' for "
+          "others\n",
           kMostHelped);
     }
   }

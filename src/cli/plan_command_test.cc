@@ -148,8 +148,8 @@ TEST(PlanCommand, ForProgramsItIsThePlan) {
 TEST(PlanCommand, ANamespaceThatIsNotThereIsAnError) {
   const Outcome outcome = Plan(Pod("a", ""), {"-n", "nosuch"});
   EXPECT_EQ(outcome.code, kExitUsage);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("there is nothing in namespace \"nosuch\""),
-                                 HasSubstr("there is default")));
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("namespace \"nosuch\" not found"), HasSubstr("there is default")));
 }
 
 // It would make pods for ever.

@@ -15,6 +15,7 @@
 #include "cli/internal/command.h"
 #include "cli/internal/command_table.h"
 #include "cli/internal/completion.h"
+#include "cli/internal/parse_error.h"
 #include "cli/internal/wrap.h"
 #include "fmt/format.h"
 
@@ -155,7 +156,9 @@ int Run(std::span<const std::string> args, std::istream& in, std::ostream& out, 
     return code;
   } catch (const CLI::ParseError& error) {
     const std::string topic = row == nullptr ? "" : fmt::format(" {}", row->name);
-    return internal::UsageError(io, error.what(), fmt::format("see 'dray{} --help'", topic));
+    return internal::UsageError(
+        io, internal::PlainParseError(chosen == nullptr ? app : *chosen, error.what()),
+        fmt::format("see 'dray{} --help'", topic));
   }
   if (command == nullptr) return internal::UsageError(io, "no command", "see 'dray --help'");
   if (const auto extras = chosen->remaining(); !extras.empty()) {

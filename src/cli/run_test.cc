@@ -14,6 +14,7 @@
 #include "cli/cli_test_support.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "registry/handler.h"
 
 namespace dray::cli {
 namespace {
@@ -172,12 +173,45 @@ TEST(Features, AreJsonToo) {
   }
 }
 
+// In the words of kubectl, not of the library that reads the line.
+TEST(Commands, WrongFlagsAreToldPlainly) {
+  struct Case {
+    std::vector<std::string> line;
+    std::string error;
+  };
+  for (const auto& [line, error] : std::vector<Case>{
+           {{"plan", "-o", "xml"},
+            "--output: unsupported value \"xml\": must be \"table\", \"wide\", \"json\", "
+            "\"yaml\", \"name\" or \"objects\""},
+           {{"plan", "-f"}, "flag needs an argument: --filename FILE|DIR|-"},
+           {{"plan", "-n"}, "flag needs an argument: --namespace NS"},
+           {{"plan", "-o", "json", "-o", "yaml"}, "--output: must be given only once"},
+           {{"up", "--nodes", "many"}, "--nodes: \"many\" must be a number from 1 to 10000"},
+           {{"up", "-v", "x"}, "-v: \"x\" must be a number from 0 to 10"},
+           {{"defrag", "--free-nodes", "0"}, "--free-nodes: \"0\" must be a positive number"},
+           {{"simulate", "--seed", "x", "s.yaml"}, "--seed: \"x\" is not a valid value"},
+           {{"completion"}, "missing argument bash|zsh|fish"},
+           {{"kubeconfig"}, "missing argument KIND/NAME"},
+           {{"store", "copy"}, "missing flag --from STORE"},
+       }) {
+    const Outcome outcome = RunLine(line);
+    EXPECT_EQ(outcome.code, kExitUsage) << error;
+    EXPECT_EQ(outcome.err,
+              "error: " + error + "\n  hint: see 'dray " + line.front() + " --help'\n");
+  }
+}
+
 TEST(Version, IsThatOfTheProject) {
   const Outcome outcome = RunLine({"version"});
   EXPECT_EQ(outcome.code, kExitOk);
   EXPECT_THAT(outcome.out, StartsWith("dray "));
   EXPECT_EQ(RunLine({"--version"}).out, outcome.out);
   const api::DocumentNode document = Json(RunLine({"version", "-o", "json"}).out);
+  // What servers say they are, so that kubectl's version and this one agree.
+  ASSERT_NE(document.Find("kubernetesVersion"), nullptr);
+  const std::string kubernetes = document.Find("kubernetesVersion")->value.text;
+  EXPECT_EQ(kubernetes, registry::HandlerOptions().version);
+  EXPECT_THAT(outcome.out, HasSubstr("(Kubernetes API " + kubernetes + ")"));
   ASSERT_NE(document.Find("version"), nullptr);
   EXPECT_THAT(outcome.out, HasSubstr("dray " + document.Find("version")->value.text));
 }

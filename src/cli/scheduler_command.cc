@@ -24,18 +24,18 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Gives nodes and devices to the pods of an API server, dray's or another one's, beside
-kube-scheduler or in its place. Of several replicas the leader schedules; the lease of
-the leader election is named as the first profile of --config. Flags have the names
-of kube-scheduler's and override the file. Health, metrics and /configz are served at
---secure-port. Ends on SIGTERM or Ctrl-C, after its pending writes.
+    R"(Schedules the pods of an API server, dray's or Kubernetes's own, beside kube-scheduler or in
+its place. Of several replicas only the leader schedules; its lease is named after the first
+profile of --config. Flags are named as in kube-scheduler and override the configuration
+file. Health, metrics and /configz are served at --secure-port. Stops on SIGTERM or Ctrl-C,
+after its pending writes.
 
 Examples:
   dray up --without scheduler &
   dray scheduler --kubeconfig ~/.dray/scheduler.kubeconfig
   dray scheduler --config scheduler.yaml --leader-elect=false --secure-port=10300
 
-Exit code: 0 ended when told to, 1 the lease was lost, 2 it could not be started.)";
+Exit code: 0 stopped on request, 1 the lease was lost, 2 it could not be started.)";
 
 constexpr const char* kSlowDecision = "--slow-decision-threshold";
 
@@ -48,7 +48,7 @@ class SchedulerCommand final : public Command {
     AddProcessFlags(app, process_);
     AddLogFlags(app, log_);
     AddThreshold(app, kSlowDecision, slow_decision_,
-                 "Log decisions that take longer, by phases; 0: none");
+                 "Log scheduling decisions that take longer than this, by phase; 0 means none");
     app.footer(std::string(kFooter));
   }
 

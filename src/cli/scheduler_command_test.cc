@@ -155,7 +155,7 @@ TEST(SchedulerFlags, WhatCannotBeIsTold) {
   fails({"--leader-elect-resource-lock", "endpoints"}, "--leader-elect-resource-lock");
   fails({"--secure-port", "70000"}, "--secure-port");
   fails({"--http2-max-streams-per-connection", "-1"}, "--http2-max-streams-per-connection");
-  fails({"--tls-cert-file", "x"}, "must both be given");
+  fails({"--tls-cert-file", "x"}, "must be given together");
   fails({"--client-ca-file", "/nowhere/ca"}, "/nowhere/ca");
   fails({"--authorization-kubeconfig", "/nowhere/config"}, "--authorization-kubeconfig: ");
   // As kubeadm starts kube-scheduler: only the files are missing.
@@ -186,10 +186,10 @@ TEST(SchedulerFlags, KeysThatOthersCanGetAtAreRefused) {
     for (const perms others : {perms::others_read, perms::others_write, perms::group_write}) {
       EXPECT_THAT(told(others, line),
                   AllOf(HasSubstr(line.back().substr(0, line.back().find('='))),
-                        HasSubstr("holds secrets"), HasSubstr("chmod 600 " + key)));
+                        HasSubstr("contains secrets"), HasSubstr("chmod 600 " + key)));
     }
     for (const perms others : {perms::none, perms::group_read}) {
-      EXPECT_THAT(told(others, line), Not(HasSubstr("holds secrets")));
+      EXPECT_THAT(told(others, line), Not(HasSubstr("contains secrets")));
     }
   }
 }

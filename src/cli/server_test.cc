@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -82,7 +83,7 @@ TEST_F(ServerTest, PodsOfAnySchedulerArePlannedAndExplained) {
   EXPECT_EQ(outcome.code, 0) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("node-a"));
   EXPECT_THAT(outcome.out + outcome.err,
-              HasSubstr("how scheduler dray-scheduler is configured is not known here"));
+              HasSubstr("the configuration of scheduler dray-scheduler is unknown"));
   EXPECT_THAT(Ask({"explain", "pod/p"}).out, HasSubstr("node-a"));
 }
 
@@ -94,7 +95,27 @@ TEST_F(ServerTest, WhatMayNotBeReadIsANote) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("p "), HasSubstr("gpu-0")));
   EXPECT_THAT(outcome.err,
               AllOf(HasSubstr("note: "), HasSubstr("deployments"),
-                    HasSubstr("may not be read by this user; taken as if there were none")));
+                    HasSubstr("may not be read by this user; planned as if there were none")));
+}
+
+TEST_F(ServerTest, AServerThatDoesNotAnswerIsNamed) {
+  const std::string away = folder_.Write("away.kubeconfig", R"(apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+contexts: [{name: k, context: {cluster: c}}]
+current-context: k
+)");
+  for (const std::string command : {"plan", "explain", "devices", "defrag"}) {
+    const Outcome outcome = RunLine({command, "--kubeconfig", away});
+    EXPECT_EQ(outcome.code, kExitUsage);
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("error: cannot list "),
+                                   HasSubstr(" at http://127.0.0.1:1: cannot connect to"),
+                                   HasSubstr("hint: check that the API server is running")));
+  }
+  // Said once, not once for each object.
+  const Outcome install = RunLine({"install", "--apply", "--kubeconfig", away});
+  EXPECT_EQ(install.code, kExitFindings);
+  EXPECT_EQ(std::count(install.err.begin(), install.err.end(), '\n'), 1) << install.err;
 }
 
 TEST_F(ServerTest, FilesAreAppliedToWhatTheClusterHas) {
@@ -202,11 +223,11 @@ TEST(Server, TokensThatOthersCanGetAtAreRefused) {
     const Outcome outcome = up(own | others);
     EXPECT_EQ(outcome.code, kExitUsage);
     EXPECT_THAT(outcome.err,
-                AllOf(HasSubstr("holds secrets"), HasSubstr("chmod 600 " + file.string())));
+                AllOf(HasSubstr("contains secrets"), HasSubstr("chmod 600 " + file.string())));
   }
   const Outcome read = up(own | perms::group_read);
   EXPECT_EQ(read.code, kExitUsage);
-  EXPECT_THAT(read.err, Not(HasSubstr("holds secrets")));
+  EXPECT_THAT(read.err, Not(HasSubstr("contains secrets")));
   std::filesystem::remove_all(folder);
 }
 
@@ -230,7 +251,9 @@ profiles:
                              "first-fit or best-fit or fragmentation\n");
   outcome = RunLine({"up", "--policy", "worst-fit"});
   EXPECT_EQ(outcome.code, kExitUsage);
-  EXPECT_THAT(outcome.err, HasSubstr("worst-fit not in {first-fit,best-fit,fragmentation}"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("--policy: unsupported value \"worst-fit\": must be \"first-fit\", "
+                        "\"best-fit\" or \"fragmentation\""));
   // What the server gets.
   std::istringstream in;
   std::ostringstream out;

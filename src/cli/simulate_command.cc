@@ -38,15 +38,14 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(A scenario describes a cluster (groups of nodes with devices, or a dump of one),
-the pods that come and go, and what goes wrong meanwhile. The scheduler that runs
-is the real one; only time is not. The same scenario and seed give the same
-decisions. docs/simulate.md explains the file, examples/scenarios has many.
+    R"(Runs a scenario in simulated time with the real scheduler. A scenario describes a cluster
+(groups of nodes with devices, or a dump of a cluster), the pods that come and go, and the
+failures that happen meanwhile. The same scenario and seed always give the same decisions.
+docs/simulate.md describes the file format; examples/scenarios has many scenarios.
 
---grow finds how many nodes of a group are enough for every pod to have a node at
-the end: the least number with which none is left, shown beside the run with one
-fewer. --compare prints what differs between two runs, each a scenario, which is run,
-or what '-o json' printed of one.
+--grow finds the smallest number of nodes of a group with which every pod has a node at the
+end, and shows the runs it tried, including the one with one node fewer. --compare prints the
+differences between two runs; each is a scenario to run, or a result saved with '-o json'.
 
 Examples:
   dray simulate examples/scenarios/everyday.yaml
@@ -55,8 +54,8 @@ Examples:
   dray simulate examples/scenarios/everyday.yaml --grow hgx
   dray simulate --compare before.json after.json
 
-Exit code: 0 the scenario was simulated, 1 with --fail-on-refused when pods have no
-node at the end, 2 the scenario or a flag could not be used.)";
+Exit code: 0 the scenario was simulated, 1 with --fail-on-refused if pods have no node
+at the end, 2 the scenario or a flag could not be used.)";
 
 constexpr int kBarWidth = 30;
 
@@ -109,21 +108,22 @@ class SimulateCommand final : public Command {
     app.add_option("scenario", scenario_, "The scenario, or - for standard input")
         ->type_name("SCENARIO.yaml");
     app.add_option("--seed", seed_, "Override the scenario's random seed")->type_name("NUMBER");
-    app.add_option("--duration", duration_, "End after this much simulated time")
+    app.add_option("--duration", duration_, "Stop after this much simulated time")
         ->type_name("1h30m");
-    AddPolicy(app, policy_, "Another policy than the scenario's");
+    AddPolicy(app, policy_, "Override the scenario's policy");
     app.add_option("--feature-gates", gates_,
-                   "Which features are on, on top of the scenario's; 'dray features' lists them")
+                   "Feature gates, in addition to the scenario's; 'dray features' lists them")
         ->type_name("A=true,B=false")
         ->allow_extra_args(false);
     AddConfig(app, config_);
-    app.add_option("--report", report_, "Write a page with charts to this file")
+    app.add_option("--report", report_, "Write an HTML report with charts to this file")
         ->type_name("FILE.html");
     app.add_flag("--fail-on-refused", fail_on_refused_,
-                 "Exit with 1 when pods have no node at the end");
-    app.add_option("--grow", grow_, "Find how many nodes of this node group are enough")
+                 "Exit with 1 if pods have no node at the end");
+    app.add_option("--grow", grow_,
+                   "Find the smallest number of nodes of this group with which all pods are placed")
         ->type_name("GROUP");
-    app.add_option("--compare", compare_, "Print what differs between two scenarios or results")
+    app.add_option("--compare", compare_, "Print the differences between two scenarios or results")
         ->type_name("A B")
         ->expected(2);
     AddOutput(app, output_, {"text", "json"});
@@ -133,7 +133,7 @@ class SimulateCommand final : public Command {
   int Run(Io& io) override {
     if (!compare_.empty()) return Compare(io);
     if (scenario_.empty()) {
-      return UsageError(io, "no scenario", "name one, as in 'dray simulate scenario.yaml'");
+      return UsageError(io, "no scenario", "for example 'dray simulate scenario.yaml'");
     }
     // Before the work, which may take long.
     if (!report_.empty() && !std::ofstream(report_, std::ios::binary | std::ios::app)) {
@@ -225,7 +225,7 @@ class SimulateCommand final : public Command {
     if (Read(io, given) != kExitOk) return std::nullopt;
     if (given.scenario->trace) {
       UsageError(io, fmt::format("--compare: {} is a trace", Printable(name)),
-                 "its -o json has every percent of both");
+                 "compare the -o json of both instead");
       return std::nullopt;
     }
     const auto result = Simulate(io, *given.scenario, given);
@@ -257,7 +257,7 @@ class SimulateCommand final : public Command {
     if (!text) return std::nullopt;
     if (const std::string kind = ObjectKindOf(*text); !kind.empty()) {
       UsageError(io,
-                 fmt::format("{} holds a {}, not a Scenario",
+                 fmt::format("{} contains a {}, not a Scenario",
                              scenario_ == "-" ? kStandardInputName : scenario_, kind),
                  "a scenario names a dump of a cluster in cluster.from");
       return std::nullopt;
@@ -287,9 +287,9 @@ class SimulateCommand final : public Command {
                    ? UsageError(io,
                                 fmt::format("--duration: \"{}\" must be above 0 and at most a year",
                                             duration_),
-                                "as in 90s or 1h30m")
+                                "for example 90s or 1h30m")
                    : UsageError(io, fmt::format("--duration: \"{}\" is not a duration", duration_),
-                                "numbers with h, m, s or ms, as in 90s, 1h30m or 24h");
+                                "use h, m, s or ms, as in 90s, 1h30m or 24h");
       }
       options.duration = *duration;
     }
@@ -307,7 +307,7 @@ class SimulateCommand final : public Command {
     const simulator::Trace& trace = *scenario.trace;
     if (options.duration) {
       return UsageError(io,
-                        "--duration: must not be given for a trace, which ends with its last pod");
+                        "--duration: cannot be used with a trace, which ends with its last pod");
     }
     const auto node_text = ReadText(io, (folder / trace.node_file).string());
     if (!node_text) return kExitUsage;

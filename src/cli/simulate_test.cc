@@ -145,7 +145,7 @@ TEST(SimulateCommand, ADumpIsNotAScenario) {
   const Outcome outcome =
       RunLine({"simulate", "-"}, {.in = "apiVersion: v1\nkind: List\nitems: []\n"});
   EXPECT_EQ(outcome.code, kExitUsage);
-  EXPECT_THAT(outcome.err, HasSubstr("<stdin> holds a List, not a Scenario"));
+  EXPECT_THAT(outcome.err, HasSubstr("<stdin> contains a List, not a Scenario"));
   EXPECT_THAT(outcome.err, HasSubstr("cluster.from"));
 }
 

@@ -78,7 +78,7 @@ class Loader {
     if (error) Fail(folder.string(), error.message());
     if (files.empty() && !error) {
       Fail(folder.string(), "no *.yaml, *.yml or *.json in this folder",
-           has_folders && !options_.recursive ? "-R looks into its subfolders" : "");
+           has_folders && !options_.recursive ? "use -R to read its subfolders as well" : "");
     }
     std::ranges::sort(files);
     for (const fs::path& file : files) File(file);
@@ -111,7 +111,7 @@ class Loader {
       }
     }
     if (from.bad()) {
-      Fail(std::move(path), "could not be read to its end");
+      Fail(std::move(path), "could not be read completely");
       return;
     }
     // Editors put it there; to a parser it would shift the first line by a column.

@@ -52,7 +52,7 @@ TEST(SourceFiles, AFolderWithoutManifestsIsAnError) {
   const Sources sources = Load({folder.path()});
   ASSERT_THAT(sources.errors, SizeIs(1));
   EXPECT_THAT(sources.errors[0].message, HasSubstr("no *.yaml"));
-  EXPECT_EQ(sources.errors[0].hint, "-R looks into its subfolders");
+  EXPECT_EQ(sources.errors[0].hint, "use -R to read its subfolders as well");
 }
 
 TEST(SourceFiles, ANamedFileMayHaveAnyName) {

@@ -22,29 +22,31 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(Copies all objects from one store to another that has none, and compares afterwards.
-No server may use either meanwhile: end 'dray up' first. Keys, certificates and
-kubeconfigs are files in the data folder and stay what they are.
+    R"(Copies all objects from one store to an empty one, and compares them afterwards. Stop every
+server that uses either store first, such as 'dray up'. Keys, certificates and kubeconfigs
+are files in the data folder and are not copied.
 
-In etcd revisions go on where the file's ended, and history begins anew: clients
-notice and list again by themselves.
+Revisions in etcd continue after those of the file. The watch history is not copied: clients
+notice this and list again by themselves.
 
 Examples:
   dray store copy --from sqlite:/var/lib/dray/dray.db --to etcd://127.0.0.1:2379
   dray store copy --from etcd://a:2379,b:2379,c:2379/dray --to sqlite:dray.db
 
-Exit code: 0 copied and the same, 1 not the same or not complete, 2 it could not begin.)";
+Exit code: 0 copied and verified, 1 the copy differs or is incomplete, 2 it could not begin.)";
 
 constexpr std::string_view kSqlite = "sqlite:";
 
 class StoreCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    AddChoices(*app.add_option("what", what_, "copy")->type_name("WHAT")->required(), {"copy"});
+    AddChoices(*app.add_option("what", what_, "copy")->type_name("copy")->required(), {"copy"});
     app.add_option("--from", from_, "sqlite:FILE or etcd://HOST:PORT,…/PREFIX")
         ->type_name("STORE")
         ->required();
-    app.add_option("--to", to_, "The same, with nothing in it")->type_name("STORE")->required();
+    app.add_option("--to", to_, "The store to copy to, which must be empty; written likewise")
+        ->type_name("STORE")
+        ->required();
     AddEtcdFlags(app, etcd_);
     app.footer(std::string(kFooter));
   }
@@ -75,8 +77,8 @@ class StoreCommand final : public Command {
  private:
   static int ToEtcd(Io& io, const std::string& file, const store::EtcdOptions& options) {
     if (!std::filesystem::exists(file)) {
-      return UsageError(io, fmt::format("--from: there is no file {}", file),
-                        "dray up keeps its objects in dray.db in its data folder");
+      return UsageError(io, fmt::format("--from: file {} does not exist", file),
+                        "'dray up' stores its objects in dray.db in its data folder");
     }
     const auto from = store::OpenSqliteStore({.path = file});
     if (!from.ok()) return UsageError(io, base::Message(from.status()));

@@ -25,9 +25,9 @@ TEST(StoreCommand, SaysWhatIsWrong) {
   EXPECT_THAT(error({"--from", "sqlite:a", "--to", "http://a:1"}),
               HasSubstr("--to: \"http://a:1\": must begin with etcd://"));
   EXPECT_THAT(error({"--from", "sqlite:" + folder.path() + "/none.db", "--to", etcd}),
-              HasSubstr("there is no file"));
+              HasSubstr("does not exist"));
   EXPECT_THAT(error({"--from", etcd, "--to", "sqlite:b", "--etcd-certfile", "c"}),
-              HasSubstr("--etcd-certfile and --etcd-keyfile belong together"));
+              HasSubstr("--etcd-certfile and --etcd-keyfile must be given together"));
   EXPECT_THAT(error({"--from", etcd, "--to", "sqlite:b", "--etcd-cafile", "/nowhere"}),
               HasSubstr("--etcd-cafile: /nowhere cannot be read"));
   EXPECT_THAT(error({"--from", etcd, "--to", "sqlite:b", "--etcd-prefix", "dray"}),

@@ -33,22 +33,22 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(One process: API server, store, scheduler, controllers and simulated nodes, on which
-pods change state and no containers run. Stored objects survive a restart. Ends on
-SIGTERM or Ctrl-C.
+    R"(Runs a whole control plane in one process: API server, store, scheduler, controllers and
+simulated nodes, on which pods change state but no containers run. Stored objects survive a
+restart. Stops on SIGTERM or Ctrl-C.
 
 Examples:
   dray up --demo                           a small cluster with a workload per proposal
   dray up --nodes 10                       ten nodes with four devices each
   dray up --simulated-nodes cluster.yaml   the cluster of a scenario (docs/simulate.md)
-  dray up --with-node                      and this machine as a node that runs containers
-  dray up --nodes 10 --policy fragmentation   room for those who come later (docs/packing.md)
-  dray up --without scheduler              leave scheduling to 'dray scheduler'
-  dray up --store etcd://127.0.0.1:2379    objects in etcd, which nobody else uses meanwhile
-  dray up --audit-log-path audit.log -v 2  audit who changes what; a more verbose log
+  dray up --with-node                      also run this machine as a node, with containers
+  dray up --nodes 10 --policy fragmentation   keep room for later pods (docs/packing.md)
+  dray up --without scheduler              use a separate 'dray scheduler'
+  dray up --store etcd://127.0.0.1:2379    keep objects in etcd, for this server alone
+  dray up --audit-log-path audit.log -v 2  audit every write, and log more
   kubectl --kubeconfig ~/.dray/admin.kubeconfig get pods,resourceclaims
 
-Exit code: 0 ended when told to, 1 storage failed, 2 it could not be started.)";
+Exit code: 0 stopped on request, 1 storage failed, 2 it could not be started.)";
 
 constexpr const char* kSlowDecision = "--slow-decision-threshold";
 constexpr const char* kStuckLoop = "--stuck-loop-threshold";
@@ -58,41 +58,40 @@ class UpCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
     AddServeFlags(app, serve_);
-    app.add_flag("--memory", memory_, "As --store=memory: objects are lost when the process ends");
+    app.add_flag("--memory", memory_,
+                 "Same as --store=memory: objects are lost when the process ends");
     app.add_option("--nodes", nodes_, "Create N simulated nodes with 4 devices each")
         ->type_name("NUMBER")
         ->check(CLI::Range(std::int64_t{1}, kMaxNodes).description(""));
     app.add_option("--simulated-nodes,--hollow-nodes", hollow_nodes_,
-                   "Nodes and objects of a scenario's cluster section")
+                   "Create simulated nodes and objects from the cluster section of a scenario")
         ->type_name("FILE");
-    app.add_flag("--demo", demo_, "A small mixed cluster with a workload per proposal");
+    app.add_flag("--demo", demo_, "Create a small mixed cluster with a workload per proposal");
     app.add_flag("--with-node{real-0}", real_node_,
-                 "Run this machine as a node, too, called real-0 or =NAME: 'dray node' with its "
+                 "Also run this machine as a node, called real-0 or NAME: 'dray node' with its "
                  "files in DATA/node and images from DATA/images");
-    AddChoices(
-        *app.add_option("--node-runtime", node_runtime_, "What runs its containers: runc or none")
-             ->type_name("NAME")
-             ->capture_default_str(),
-        {"runc", "none"});
+    AddChoices(*app.add_option("--node-runtime", node_runtime_,
+                               "Container runtime of that node: runc or none")
+                    ->type_name("NAME")
+                    ->capture_default_str(),
+               {"runc", "none"});
     AddChoices(*app.add_option("--without", without_,
                                "Components not to start: scheduler, controllers, nodes")
                     ->type_name("PART,PART")
                     ->delimiter(',')
                     ->allow_extra_args(false),
                {"scheduler", "controllers", "nodes"});
-    app.add_option("--scenarios", scenarios_,
-                   "Folder with scenarios that the page at /console can simulate")
+    app.add_option("--scenarios", scenarios_, "Folder of scenarios that the console can simulate")
         ->type_name("DIR");
     AddConfig(app, config_);
-    AddPolicy(app, policy_,
-              "Which nodes and devices the scheduler prefers; first-fit if not given");
+    AddPolicy(app, policy_, "Which nodes and devices the scheduler prefers (default first-fit)");
     AddGates(app, serve_.gates);
     AddLogFlags(app, log_);
     AddThreshold(app, kSlowDecision, slow_decision_,
-                 "Log scheduling decisions that take longer, by phases; 0: none");
+                 "Log scheduling decisions that take longer than this, by phase; 0 means none");
     AddThreshold(app, kStuckLoop, stuck_loop_,
-                 "/healthz fails while a scheduler or controller loop is stuck for longer; 0: "
-                 "never");
+                 "/healthz fails while a scheduler or controller loop is stuck for longer than "
+                 "this; 0 means never");
     AddServeReports(app, serve_);
     app.footer(std::string(kFooter));
   }
@@ -121,9 +120,8 @@ class UpCommand final : public Command {
     options.health.stuck_loop = *stuck_loop;
     options.slow_decision = *slow_decision;
     if (!real_node_.empty() && !base::IsDnsSubdomain(real_node_)) {
-      return UsageError(
-          io, fmt::format("--with-node: \"{}\" is not a name that a node can have", real_node_),
-          "lower-case letters, digits, '-' and '.', as in real-0");
+      return UsageError(io, fmt::format("--with-node: \"{}\" is not a valid node name", real_node_),
+                        "lower-case letters, digits, '-' and '.', as in real-0");
     }
     const EndSignals signals;
     const Status ended = Serve(io, std::move(options), signals);

@@ -109,7 +109,7 @@ void AddOwnFields(const Manifest& manifest, std::vector<Finding>& found) {
   const base::FieldPath mapping = status / "extendedResourceClaimStatus" / "requestMapping";
   if (manifest.object.As<api::Pod>() != nullptr &&
       api::FindValue(*manifest.node, mapping) != nullptr) {
-    add(mapping, "it calls it requestMappings");
+    add(mapping, "its name there is requestMappings");
   }
 }
 

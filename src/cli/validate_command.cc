@@ -21,23 +21,23 @@ namespace dray::cli::internal {
 namespace {
 
 constexpr std::string_view kFooter =
-    R"(What is checked: that the text is YAML or JSON, that every field exists and has
-the right type, the rules of the API for each object (a status counts as a
-status update), and how the objects fit together: classes that claims name,
-slices of a pool, counters, attributes of constraints, claims of pods.
+    R"(Checks manifests without a cluster: that the text is valid YAML or JSON, that every field
+exists and has the right type, that each object satisfies the API's validation rules (its
+status as well), and that the objects fit together: device classes named by claims, slices
+of a pool, counters, attributes in constraints, claims of pods.
 
 Examples:
   dray validate -f claim.yaml
-  dray validate -f manifests/ -R --strict
+  dray validate -f manifests/ -R --strict=false              unknown fields are warnings
   dray validate -f slices.yaml -f claims.yaml -o json
   kubectl get resourceslices -o yaml | dray validate -f -
   dray validate -f claim.yaml --feature-gates=DRADerivedAttributes=false
   dray validate -f claim.yaml --for kubernetes --feature-gates=AllAlpha=true
   dray validate -R -f manifests/ -o sarif > dray.sarif      for code scanning
-  dray validate -R -f manifests/ -o junit > report.xml      for test reports of CI systems
+  dray validate -R -f manifests/ -o junit > report.xml      for CI test reports
 
-Exit code: 0 nothing to correct, 1 errors were found, 2 some input or flag could
-not be used. Warnings alone do not change it.)";
+Exit code: 0 no errors, 1 errors were found, 2 an input or flag could not be used.
+Warnings alone do not change the exit code.)";
 
 class ValidateCommand final : public Command {
  public:
@@ -45,14 +45,13 @@ class ValidateCommand final : public Command {
     AddFiles(app, files_);
     AddGates(app, gates_);
     app.add_flag("--strict", strict_,
-                 "Unknown and repeated fields are errors, as by kubectl's default; "
-                 "--strict=false makes them warnings")
+                 "Report unknown and duplicate fields as errors, as kubectl does; with "
+                 "--strict=false as warnings")
         ->default_str("true");
     AddChoices(
-        *app.add_option(
-                "--for", judge_,
-                "Rules to check by: those of dray, or of kubernetes (v1.37 with its own gates), "
-                "for which what only dray accepts is an error")
+        *app.add_option("--for", judge_,
+                        "Rules to check against: those of dray, or of kubernetes (v1.37 with its "
+                        "default gates), where anything that only dray accepts is an error")
              ->type_name("WHO")
              ->capture_default_str(),
         {"dray", "kubernetes"});
@@ -63,7 +62,7 @@ class ValidateCommand final : public Command {
 
   int Run(Io& io) override {
     if (files_.names.empty()) {
-      return UsageError(io, "nothing to validate", "name files with -f; -f - is standard input");
+      return UsageError(io, "nothing to validate", "name files with -f; -f - reads standard input");
     }
     const bool kubernetes = judge_ == "kubernetes";
     const auto gates = ReadGatesToCheck(
@@ -92,7 +91,7 @@ class ValidateCommand final : public Command {
   }
 
   std::string HintForArgument(std::string_view argument) const override {
-    return fmt::format("files are named with -f, as in -f {}", argument);
+    return fmt::format("name files with -f, as in -f {}", argument);
   }
 
  private:

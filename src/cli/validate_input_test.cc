@@ -66,7 +66,7 @@ TEST(Validate, ProseIsUnusable) {
 TEST(Validate, AnEmptyFileIsAWarning) {
   const Outcome outcome = ValidateText("# nothing but a comment\n");
   EXPECT_EQ(outcome.code, kExitOk);
-  EXPECT_EQ(outcome.out, "<stdin>:1:1: warning: there is no object in this file\n");
+  EXPECT_EQ(outcome.out, "<stdin>:1:1: warning: this file contains no object\n");
 }
 
 TEST(Validate, ReadsJson) {

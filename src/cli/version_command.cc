@@ -11,12 +11,13 @@
 #include "cli/internal/options.h"
 #include "cli/run.h"
 #include "fmt/format.h"
+#include "registry/handler.h"
 
 namespace dray::cli::internal {
 namespace {
 
-// The release whose API rules and defaults dray follows.
-constexpr std::string_view kKubernetesVersion = "1.37";
+// The release whose API is served, as `kubectl version` shows it of a server of dray's.
+std::string KubernetesVersion() { return registry::HandlerOptions().version; }
 
 class VersionCommand final : public Command {
  public:
@@ -28,10 +29,10 @@ class VersionCommand final : public Command {
   int Run(Io& io) override {
     if (output_ == "json") {
       const api::DocumentNode document = Map(
-          {{"version", String(DRAY_VERSION)}, {"kubernetesVersion", String(kKubernetesVersion)}});
+          {{"version", String(DRAY_VERSION)}, {"kubernetesVersion", String(KubernetesVersion())}});
       io.out << api::IndentJson(api::ToJson(document), 2) << '\n';
     } else {
-      io.out << fmt::format("dray {} (Kubernetes {})\n", DRAY_VERSION, kKubernetesVersion);
+      io.out << fmt::format("dray {} (Kubernetes API {})\n", DRAY_VERSION, KubernetesVersion());
     }
     return kExitOk;
   }

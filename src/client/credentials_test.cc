@@ -146,14 +146,14 @@ TEST_F(ExecTest, WhatGoesWrongNamesTheProgram) {
                  AllOf(HasSubstr("exec plugin " + plugin.command), HasSubstr(std::string(what)))));
   };
   fails(Program("exit 3"), "it failed with exit code 3");
-  fails(Program("echo hello"), "no ExecCredential in JSON");
+  fails(Program("echo hello"), "not an ExecCredential in JSON");
   fails(Program(Says("{}")), "neither a token nor a certificate");
   fails(Program("echo '{\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"kind\":"
                 "\"ExecCredential\",\"status\":{\"token\":\"x\"}}'"),
         "it was asked for client.authentication.k8s.io/v1 and answers with");
   fails(Program(Says(R"({"token":"a\u0007b"})")), "control characters");
   fails(Program(Says(R"({"clientCertificateData":"x"})")), "must both be there");
-  fails(Program(Says(R"({"token":"x","expirationTimestamp":"soon"})")), "is no time");
+  fails(Program(Says(R"({"token":"x","expirationTimestamp":"soon"})")), "is not a time");
   fails({.command = "/nowhere/login", .api_version = kV1, .install_hint = "apt install login"},
         "apt install login");
 }

@@ -420,8 +420,8 @@ StatusOr<ServerAccess> LoadAccess(const AccessOptions& options) {
   if (any) return FromFiles(merged, options.context, options.variables);
   if (!Variable(options, "KUBERNETES_SERVICE_HOST").empty()) return FromServiceAccount(options);
   return base::NotFound(
-      files.empty() ? std::string("there is no kubeconfig: name one with --kubeconfig")
-                    : fmt::format("there is no kubeconfig: looked at {}", fmt::join(files, ", ")));
+      files.empty() ? std::string("no kubeconfig found: name one with --kubeconfig")
+                    : fmt::format("no kubeconfig found: looked at {}", fmt::join(files, ", ")));
 }
 
 StatusOr<ServerAccess> ReadAccess(std::string_view text, const std::string& file,

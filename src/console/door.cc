@@ -161,7 +161,7 @@ std::optional<apiserver::Response> Door::Refuse(const apiserver::Request& reques
   }
   // Another page cannot send it without being asked first, and nobody is told yes.
   if (request.headers.Find("X-Dray-Console") != "1") {
-    return Failure(403, "Forbidden", "requests for data carry the header X-Dray-Console: 1");
+    return Failure(403, "Forbidden", "requests need the header X-Dray-Console: 1");
   }
   // To pass over the wish would show what the one who asks may see instead of what the other one may.
   if (SpeaksForAnother(request.headers)) {

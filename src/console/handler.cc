@@ -99,9 +99,8 @@ void ConsoleHandler::Handle(apiserver::Request request,
     return;
   }
   if (Door::IsPage(request.path)) {
-    responder->Send(ours || request.path == "/"
-                        ? ServePage(request)
-                        : Failure(404, "NotFound", "there is nothing here"));
+    responder->Send(ours || request.path == "/" ? ServePage(request)
+                                                : Failure(404, "NotFound", "not found"));
     return;
   }
   auto asked = std::make_shared<Asked>();
@@ -182,7 +181,7 @@ void ConsoleHandler::Route(const AskedPtr& asked) {
       }
       return asked->Json("{}");
     }
-    return asked->Fail(405, "MethodNotAllowed", "that cannot be done with simulations");
+    return asked->Fail(405, "MethodNotAllowed", "method not allowed for simulations");
   }
   if (what == "info" && reads) return asked->Json(InfoJson(*asked));
   const Connection connection = hub_.connection();
@@ -297,9 +296,9 @@ void ConsoleHandler::Get(const AskedPtr& asked, std::string_view what) {
     });
   }
   if (what == "plan" || what == "explain" || what == "cel") {
-    return asked->Fail(405, "MethodNotAllowed", "this is asked with POST");
+    return asked->Fail(405, "MethodNotAllowed", "use POST for this");
   }
-  asked->Fail(404, "NotFound", "the console's API has nothing of that name");
+  asked->Fail(404, "NotFound", "not found in the console's API");
 }
 
 void ConsoleHandler::Stream(const AskedPtr& asked) {
@@ -310,7 +309,7 @@ void ConsoleHandler::Stream(const AskedPtr& asked) {
       [](const auto&, const std::string& current, const auto&) { return current; });
   const auto from = NumberIn<std::uint64_t>(asked->query.Get("from"));
   if (asked->query.Get("epoch") != epoch || !from) {
-    response.stream = MakeResetStream("this process was restarted; ask for the fleet again");
+    response.stream = MakeResetStream("this process was restarted; request the fleet again");
     return asked->Send(std::move(response));
   }
   StreamOptions options{.from = *from};
@@ -357,7 +356,8 @@ void ConsoleHandler::Heavy(const AskedPtr& asked, std::string_view sort, std::si
     const auto it = busy_.find(key);
     if ((it != busy_.end() && it->second >= most) || heavy_.Waiting() >= kMostHeavy) {
       apiserver::Response response =
-          Failure(429, "TooManyRequests", "the one before is not done yet; ask again in a moment");
+          Failure(429, "TooManyRequests",
+                  "the previous request is still being processed; try again in a moment");
       response.headers.Add("Retry-After", "1");
       return asked->Send(std::move(response));
     }
@@ -375,7 +375,7 @@ void ConsoleHandler::Post(const AskedPtr& asked, std::string_view what) {
   if (what == "cel") return Heavy(asked, "cel", 2, [this, asked] { Cel(asked); });
   if (what == "plan") return Heavy(asked, "plan", 1, [this, asked] { Ask(asked, true); });
   if (what == "explain") return Heavy(asked, "explain", 1, [this, asked] { Ask(asked, false); });
-  asked->Fail(404, "NotFound", "nothing of that name is asked with POST");
+  asked->Fail(404, "NotFound", "not found, or not available with POST");
 }
 
 void ConsoleHandler::Cel(const AskedPtr& asked) {
@@ -390,7 +390,7 @@ void ConsoleHandler::Cel(const AskedPtr& asked) {
   };
   while (step()) {
     if (hub_.clock().Monotonic() < end) continue;
-    return asked->Fail(504, "Timeout", "the expression takes too long on so many devices");
+    return asked->Fail(504, "Timeout", "evaluating the expression on all devices takes too long");
   }
   asked->Json(asked->view->With(
       [&](const fleet::Fleet& fleet, const auto&, const auto&) { return playground.Json(fleet); }));

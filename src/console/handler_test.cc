@@ -60,7 +60,7 @@ class Reader {
 
 class LocalTest : public ::testing::Test {
  protected:
-  explicit LocalTest(std::chrono::nanoseconds patience = std::chrono::milliseconds(300)) {
+  explicit LocalTest(std::chrono::milliseconds patience = std::chrono::milliseconds(300)) {
     HandlerOptions options;
     options.door = {.token = std::string(kToken), .hosts = {"127.0.0.1:8080"}};
     options.version = "dray test";
@@ -382,7 +382,7 @@ TEST_F(ServedTest, RightsThatAreTakenAwayEndAStream) {
       Ask("ann", GetOf("/console/api/v1/stream", "epoch=" + fleet.Find("epoch")->value.text +
                                                      "&from=" + fleet.Find("rev")->value.text)));
   allow.Set([](const api::AuthorizationRequest&) { return false; });
-  EXPECT_THAT(reader.Until("reset"), HasSubstr("what you may see has changed"));
+  EXPECT_THAT(reader.Until("reset"), HasSubstr("your permissions have changed"));
 }
 
 TEST_F(ServedTest, WhatIsNotOursIsHandedOn) {

@@ -111,7 +111,7 @@ void View::Tell(base::Time now) {
     if (!from || *from == revision) continue;
     if (*from > revision || *from < fleet_->oldest()) {
       listener->Tell(std::make_shared<const std::string>(
-                         ResetLine("the picture is too old; ask for the fleet again")),
+                         ResetLine("the snapshot is too old; request the fleet again")),
                      revision, true);
       continue;
     }
@@ -123,7 +123,7 @@ void View::Tell(base::Time now) {
     }
     if (line->empty()) {
       listener->Tell(std::make_shared<const std::string>(
-                         ResetLine("too much has changed at once; ask for the fleet again")),
+                         ResetLine("too much has changed at once; request the fleet again")),
                      revision, true);
     } else {
       listener->Tell(line, revision, false);
@@ -174,7 +174,7 @@ Hub::~Hub() {
   source_.Close();
   if (thread_.joinable()) thread_.join();
   const base::MutexLock lock(mutex_);
-  for (const auto& [signature, view] : views_) view->End("the console ends");
+  for (const auto& [signature, view] : views_) view->End("the console is stopping");
 }
 
 void Hub::Start() {
@@ -280,8 +280,9 @@ StatusOr<std::shared_ptr<View>> Hub::ViewFor(const Rights& rights) {
   auto it = views_.find(signature);
   if (it == views_.end()) {
     if (views_.size() >= options_.most_views) {
-      return base::MakeStatus(StatusCode::kResourceExhausted,
-                              "too many people with different rights look at the console now");
+      return base::MakeStatus(
+          StatusCode::kResourceExhausted,
+          "too many users with different permissions are using the console now");
     }
     auto view = std::make_shared<View>(
         rights, options_, fmt::format("{}.{}", epoch_, ++views_made_), clock_.Now(), 1);

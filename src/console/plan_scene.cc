@@ -100,7 +100,7 @@ Answer PlanScene(const PlanRequest& request, Scene scene, const api::FeatureGate
     const auto policy = allocator::FindPolicy(request.policy);
     if (!policy) {
       return Refusal(422, "Invalid",
-                     fmt::format("policy: \"{}\" is none; there is {}", request.policy,
+                     fmt::format("policy: unknown policy \"{}\"; there is {}", request.policy,
                                  allocator::PolicyNames(", ")));
     }
     options.policy = *policy;

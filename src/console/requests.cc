@@ -21,7 +21,7 @@ StatusOr<DocumentNode> MapIn(std::string_view body) {
   DocumentNode node = api::ParseJson(body, diagnostics);
   for (const api::Diagnostic& diagnostic : diagnostics) {
     if (diagnostic.severity == api::Severity::kError) {
-      return base::InvalidArgument(fmt::format("the body is no JSON: {}:{}: {}",
+      return base::InvalidArgument(fmt::format("the body is not valid JSON: {}:{}: {}",
                                                diagnostic.position.line, diagnostic.position.column,
                                                diagnostic.message));
     }
@@ -140,7 +140,7 @@ StatusOr<ExplainRequest> ReadExplainRequest(std::string_view body) {
   std::string target;
   DRAY_RETURN_IF_ERROR(ReadText(map, "target", 1000, target));
   if (target.empty() != request.pending) {
-    return Bad("target", "give it, or \"pending\": true, and not both");
+    return Bad("target", "give either target or \"pending\": true");
   }
   if (target.empty()) return request;
   DRAY_ASSIGN_OR_RETURN(request.target, NameIn(target, "target"));
@@ -163,7 +163,7 @@ StatusOr<SimulationRequest> ReadSimulationRequest(std::string_view body) {
   DRAY_RETURN_IF_ERROR(ReadText(map, "text", 1u << 20, request.text));
   DRAY_RETURN_IF_ERROR(ReadText(map, "policy", kShort, request.policy));
   if (request.scenario.empty() == request.text.empty()) {
-    return Bad("scenario", "name a file of the folder, or give text, and not both");
+    return Bad("scenario", "give either the name of a file in the folder, or text");
   }
   if (const DocumentNode* seed = FieldOf(map, "seed")) {
     DRAY_ASSIGN_OR_RETURN(const std::int64_t value,

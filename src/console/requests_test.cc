@@ -37,7 +37,7 @@ TEST_P(BadPlanTest, IsRefusedByName) {
 INSTANTIATE_TEST_SUITE_P(
     Bodies, BadPlanTest,
     ::testing::ValuesIn(std::vector<BadCase>{
-        {"no_json", "{", "the body is no JSON"},
+        {"no_json", "{", "the body is not valid JSON"},
         {"a_list", "[]", "must be a JSON object"},
         {"a_number_for_manifests", R"({"manifests": 1})", "manifests: must be a string"},
         {"no_slash", R"({"delete": ["a"]})", "KIND/NAMESPACE/NAME"},

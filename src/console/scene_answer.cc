@@ -93,9 +93,9 @@ Answer OfStatus(const Status& status) {
     case StatusCode::kNotFound:
       return Refusal(404, "NotFound", base::Message(status));
     case StatusCode::kDeadlineExceeded:
-      return Refusal(504, "Timeout",
-                     "it takes too long for the console; 'dray plan' and 'dray explain' take the "
-                     "time that they need");
+      return Refusal(
+          504, "Timeout",
+          "this takes too long for the console; 'dray plan' and 'dray explain' have no time limit");
     default:
       return Refusal(422, "Invalid", base::Message(status));
   }

@@ -37,7 +37,8 @@ StatusOr<std::string> Simulations::Begin(const std::string& user, SimulationRequ
     if (under_way >= kMostAtOnce) {
       return base::MakeStatus(
           StatusCode::kResourceExhausted,
-          fmt::format("{} simulations of yours are running; wait for one, or end one", under_way));
+          fmt::format("{} of your simulations are running; wait for one to finish, or stop one",
+                      under_way));
     }
     while (done.size() >= kMostKept) {
       runs_.erase(done.front());

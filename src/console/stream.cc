@@ -93,7 +93,7 @@ class Stream final : public apiserver::StreamSource {
         const auto known = waiting.lock();
         if (may || known == nullptr) return;
         known->Tell(std::make_shared<const std::string>(
-                        ResetText("what you may see has changed; ask for the fleet again")),
+                        ResetText("your permissions have changed; request the fleet again")),
                     0, true);
       });
     }

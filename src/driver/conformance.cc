@@ -262,7 +262,7 @@ void Run::Health() {
       fault = fmt::format("device {} is in no slice", shown);
     }
     if (!seen.emplace(device.pool, device.device).second) {
-      fault = fmt::format("device {} is there twice in one report", shown);
+      fault = fmt::format("device {} appears twice in one report", shown);
     }
   }
   Check("health/stream", rule, fault);

@@ -373,7 +373,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"count", [](api::ResourceSlice& s) { s.spec.pool.resource_slice_count = 2; },
          "slices/pools", "there are 1 slices, and they say 2"},
         {"twice", [](api::ResourceSlice& s) { s.spec.devices->push_back(s.spec.devices->front()); },
-         "slices/pools", "device gpu-0 is there twice"},
+         "slices/pools", "device gpu-0 appears twice"},
         {"no_owner", [](api::ResourceSlice& s) { s.metadata.owner_references.clear(); },
          "slices/owner", "is not controlled by Node n1"},
         {"not_controlled",
@@ -399,7 +399,7 @@ INSTANTIATE_TEST_SUITE_P(
            s.spec.shared_counters.emplace().resize(2);
            for (auto& set : *s.spec.shared_counters) set.name = "c";
          },
-         "slices/counters", "counter set c is there twice"},
+         "slices/counters", "counter set c appears twice"},
     }),
     [](const auto& info) { return info.param.name; });
 

@@ -233,7 +233,7 @@ StatusOr<DeviceFile> ReadDeviceFile(std::string_view text) {
   const api::DocumentNode none;
   const api::DocumentNode& root = documents.empty() ? none : documents[0];
   Faults faults(root);
-  if (documents.size() > 1) faults.Add("one document is expected, there are several");
+  if (documents.size() > 1) faults.Add("expected one document, found several");
   if (!documents.empty()) {
     api::DecodeNode(root, api::TypeInfoOf<DeviceFile>(), &file, api::Severity::kError, diagnostics);
   }
@@ -244,7 +244,7 @@ StatusOr<DeviceFile> ReadDeviceFile(std::string_view text) {
     for (std::size_t i = 0; i < file.pools.size(); ++i) {
       const base::FieldPath path = base::FieldPath("pools").Index(i);
       if (!names.insert(file.pools[i].name).second) {
-        faults.Add(path, fmt::format("pool \"{}\" is there twice", file.pools[i].name));
+        faults.Add(path, fmt::format("pool \"{}\" appears twice", file.pools[i].name));
       }
       CheckPoolEntry(file.pools[i], path, faults);
     }

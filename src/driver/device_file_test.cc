@@ -89,13 +89,13 @@ TEST(DeviceFile, EveryFaultIsToldWithItsPlace) {
   EXPECT_THAT(fault("pools:\n- devices:\n  - name: a\n    cdi: {env: [X]}\n"),
               AllOf(HasSubstr("line 4"), HasSubstr("cdi.env")));
   EXPECT_THAT(fault("pools:\n- devices:\n  - name: a\n    cdi: {env: [\"X=${y}\"]}\n"),
-              HasSubstr("${y} means nothing"));
+              HasSubstr("${y} is unknown"));
   EXPECT_THAT(fault("pools:\n- devices:\n  - name: a\n    health: {status: Fine}\n"),
               HasSubstr("not \"Fine\""));
   EXPECT_THAT(fault("pools:\n- devices:\n  - name: a\n  - name: a\n"),
-              HasSubstr("device \"a\" is there twice"));
+              HasSubstr("device \"a\" appears twice"));
   EXPECT_THAT(fault("pools:\n- devices:\n  - name: Not_A_Label\n"), HasSubstr("Not_A_Label"));
-  EXPECT_THAT(fault("pools:\n- name: p\n- name: p\n"), HasSubstr("pool \"p\" is there twice"));
+  EXPECT_THAT(fault("pools:\n- name: p\n- name: p\n"), HasSubstr("pool \"p\" appears twice"));
   EXPECT_THAT(fault("pools: 3\n"), HasSubstr("pools"));
   EXPECT_THAT(fault("a: [\n"), ::testing::Not(""));
   EXPECT_EQ(fault(""), "");

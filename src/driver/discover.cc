@@ -35,7 +35,7 @@ StatusOr<DeviceFilter> ParseFilter(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0) {
     return base::InvalidArgument(
-        fmt::format("\"{}\" is no filter: ATTRIBUTE=PATTERN, such as class=02*", text));
+        fmt::format("\"{}\" is not a filter ATTRIBUTE=PATTERN, such as class=02*", text));
   }
   if (std::ranges::count(text, '*') > 4) {
     return base::InvalidArgument(fmt::format("\"{}\": at most 4 stars", text));

@@ -104,8 +104,8 @@ Status CheckPlaceholders(const cdi::ContainerEdits& edits) {
                           return std::string();
                         }
                         return base::InvalidArgument(
-                            fmt::format("${{{}}} means nothing; there are ${{{}}} and "
-                                        "${{capacity.NAME}}; $$ is a dollar sign",
+                            fmt::format("${{{}}} is unknown; available are ${{{}}} and "
+                                        "${{capacity.NAME}}; write $$ for a dollar sign",
                                         name, fmt::join(kNames, "}, ${")));
                       })
       .status();

@@ -145,7 +145,7 @@ TEST(WantedPools, WhatNoRetryHelpsIsFoundBeforeAnythingIsWritten) {
   EXPECT_THAT(
       CheckPool("p", pool, true),
       StatusIs(StatusCode::kInvalidArgument,
-               AllOf(HasSubstr("device \"a\" is there twice"),
+               AllOf(HasSubstr("device \"a\" appears twice"),
                      HasSubstr("counter set \"other\" is declared twice"),
                      HasSubstr("counters of \"set\", which no slice of the pool declares"),
                      HasSubstr("counter \"y\", which counter set \"other\" does not have"))));

@@ -279,7 +279,7 @@ TEST_F(PublisherTest, ACreationOfWhichNobodyKnowsIsNotDoneTwice) {
 TEST_F(PublisherTest, AWrongPoolIsReportedAndNotTriedAgain) {
   PublishNow({{"bad", PoolWith({{"a"}, {"a"}})}, {"n1", PoolWith({{"a"}})}});
   Run(100s);
-  EXPECT_THAT(problems_, ElementsAre(HasSubstr("device \"a\" is there twice")));
+  EXPECT_THAT(problems_, ElementsAre(HasSubstr("device \"a\" appears twice")));
   EXPECT_THAT(Slices(), SizeIs(1));
 }
 

@@ -56,7 +56,7 @@ std::string ShortHash(std::string_view text, std::size_t bytes) {
 StatusOr<SocketNames> SocketNamesFor(const SocketPlace& place) {
   if (place.driver.size() > api::kDriverNameMaxLength || !base::IsDnsSubdomain(place.driver)) {
     return base::InvalidArgument(
-        fmt::format("\"{}\" is no name of a driver: it must be a DNS subdomain of at most {} "
+        fmt::format("\"{}\" is not a valid driver name: it must be a DNS subdomain of at most {} "
                     "characters, such as gpu.example.com",
                     place.driver, api::kDriverNameMaxLength));
   }

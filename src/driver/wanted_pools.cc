@@ -54,7 +54,7 @@ Status CheckPool(std::string_view name, const WantedPool& pool, bool on_node) {
   for (const WantedSlice& slice : pool.slices) {
     for (const api::Device& device : slice.devices) {
       if (!devices.insert(device.name).second) {
-        faults.push_back(fmt::format("device \"{}\" is there twice", device.name));
+        faults.push_back(fmt::format("device \"{}\" appears twice", device.name));
       }
       CheckConsumption(device, sets, faults);
     }

@@ -58,9 +58,9 @@ std::string WhyOf(const Fleet& fleet, Id id, const Draw& draw) {
   switch (device.state) {
     case State::kFree:
       if (!pool.why.empty()) {
-        return fmt::format("not allocated, and it cannot be as long as {}", pool.why);
+        return fmt::format("not allocated, and not available as long as {}", pool.why);
       }
-      return "free: no claim has been given it";
+      return "free: not allocated to any claim";
     case State::kHeld:
       return "held by " + NamesOf(fleet.HoldersOf(id));
     case State::kShared:
@@ -75,14 +75,14 @@ std::string WhyOf(const Fleet& fleet, Id id, const Draw& draw) {
       return draw.why;
     case State::kGone:
       return fmt::format(
-          "gone: {} still has it, but no slice of the pool's newest generation lists it",
+          "gone: still allocated to {}, but no longer in the newest slices of its pool",
           NamesOf(fleet.HoldersOf(id)));
     case State::kUnknown:
-      return "unknown: claims may not be read with these rights, so its holder is not known";
+      return "unknown: you may not list claims, so it is not known whether it is in use";
     case State::kRemoved:
       break;
   }
-  return "removed: no slice lists it any more";
+  return "removed: no slice publishes it any more";
 }
 
 std::string PolicyText(const api::DeviceCapacity& capacity) {

@@ -63,7 +63,7 @@ class FleetTest : public ::testing::Test {
 TEST_F(FleetTest, ADeviceThatNobodyHasIsFree) {
   Put<api::ResourceSlice>(Slice("s").OnNode("n1").With(testing::Device("a")));
   EXPECT_EQ(StateOf("a"), State::kFree);
-  EXPECT_EQ(Why("a"), "free: no claim has been given it");
+  EXPECT_EQ(Why("a"), "free: not allocated to any claim");
 }
 
 TEST_F(FleetTest, WhoHasItIsTold) {
@@ -193,7 +193,7 @@ TEST_F(FleetTest, AnIncompletePoolIsUnhealthy) {
   EXPECT_EQ(Of("a").marks, kUnhealthy);
   EXPECT_EQ(
       Why("a"),
-      "not allocated, and it cannot be as long as the pool has 1 of 2 slices of generation 1");
+      "not allocated, and not available as long as the pool has 1 of 2 slices of generation 1");
 }
 
 TEST_F(FleetTest, WhoHasDevicesIsUnknownIfClaimsAre) {

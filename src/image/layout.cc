@@ -113,7 +113,7 @@ Status CheckStatic(const std::string& binary) {
   // An ELF file with a program interpreter needs libraries that the image would not have.
   constexpr std::uint32_t kInterpreter = 3;
   if (bytes.size() < 64 || !bytes.starts_with("\177ELF")) {
-    return base::InvalidArgument(fmt::format("{} is no program (ELF)", binary));
+    return base::InvalidArgument(fmt::format("{} is not an ELF executable", binary));
   }
   if (bytes[4] != 2) return {};  // not 64 bits: not looked into
   const auto word = [&](std::size_t at, std::size_t size) {
@@ -129,8 +129,8 @@ Status CheckStatic(const std::string& binary) {
   for (std::uint64_t i = 0; i < count; ++i) {
     if (word(table + i * size, 4) != kInterpreter) continue;
     return base::InvalidArgument(
-        fmt::format("{} is not a static program: it needs libraries that the image would not have. "
-                    "Put both into a folder and build the image of that",
+        fmt::format("{} is not statically linked: it needs libraries that the image would not "
+                    "have. Put both into a folder and build the image from that with --rootfs",
                     binary));
   }
   return {};
@@ -144,7 +144,8 @@ StatusOr<WrittenImage> BuildImage(const BuildOptions& options) {
     return base::InvalidArgument("the name of an image that is built has no digest");
   }
   if (options.rootfs.empty() == options.binary.empty()) {
-    return base::InvalidArgument("an image is built of either a folder or a static program");
+    return base::InvalidArgument(
+        "an image is built from either a folder (--rootfs) or a static program (--binary)");
   }
   ImageDocument document{.architecture = Architecture(), .os = "linux", .config = options.config};
   DRAY_ASSIGN_OR_RETURN(Growing growing, Growing::Begin(options.images));
@@ -153,7 +154,7 @@ StatusOr<WrittenImage> BuildImage(const BuildOptions& options) {
   std::vector<std::string> folders;
   if (!options.rootfs.empty()) {
     if (!std::filesystem::is_directory(options.rootfs)) {
-      return base::InvalidArgument(fmt::format("{} is no folder", options.rootfs));
+      return base::InvalidArgument(fmt::format("{} is not a directory", options.rootfs));
     }
     DRAY_RETURN_IF_ERROR(tar->AddTree(options.rootfs));
   } else {

@@ -54,7 +54,7 @@ bool LooksLikeDomain(std::string_view first) {
 }
 
 Status Wrong(std::string_view text, std::string_view why) {
-  return base::InvalidArgument(fmt::format("\"{}\" is no name of an image: {}", text, why));
+  return base::InvalidArgument(fmt::format("\"{}\" is not a valid image name: {}", text, why));
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ StatusOr<Reference> ParseReference(std::string_view text) {
     reference.path = fmt::format("library/{}", rest);
   }
   if (!IsDomain(reference.domain)) {
-    return Wrong(text, fmt::format("\"{}\" is no name of a registry", reference.domain));
+    return Wrong(text, fmt::format("\"{}\" is not a valid registry name", reference.domain));
   }
   for (std::string_view left = reference.path; !left.empty() || reference.path.empty();) {
     const std::size_t end = std::min(left.find('/'), left.size());

@@ -197,7 +197,7 @@ class Reader {
     }
     for (std::size_t i = 0; i < diff_ids.size(); ++i) {
       if (!IsDigest(diff_ids[i])) {
-        return base::InvalidArgument(fmt::format("rootfs.diff_ids[{}] is no digest", i));
+        return base::InvalidArgument(fmt::format("rootfs.diff_ids[{}] is not a digest", i));
       }
       image.layers[i].diff_id = diff_ids[i];
     }

@@ -322,7 +322,7 @@ StatusOr<StoredImage> Store::Find(const std::string& reference) {
   }
   std::string shown = wanted.ok() ? wanted->ToString() : reference;
   std::string message =
-      fmt::format("image {} is not here: there is no registry, images are looked for in {}", shown,
+      fmt::format("image {} not found: there is no registry; images are taken from {}", shown,
                   options_.sources.empty() ? "no folder (--images)"
                                            : fmt::format("{}", fmt::join(options_.sources, ", ")));
   if (!names.empty()) {

@@ -124,7 +124,7 @@ StatusOr<files::Fd> ConnectInside(Asking& asking, const ProbeTarget& target, con
 
 StatusOr<files::Fd> ConnectTo(Asking& asking, const ProbeTarget& target, const Limit& limit) {
   if (target.port < 1 || target.port > 65535) {
-    return base::InvalidArgument(fmt::format("port {} is no port", target.port));
+    return base::InvalidArgument(fmt::format("{} is not a valid port", target.port));
   }
   if (!target.sandbox_id.empty()) return ConnectInside(asking, target, limit);
   return Connect(target.host, target.port, limit);
@@ -138,12 +138,12 @@ class Talk {
 
   Status BeginTls(const std::string& host) {
     context_.reset(::SSL_CTX_new(::TLS_client_method()));
-    if (context_ == nullptr) return base::Internal("TLS cannot be had");
+    if (context_ == nullptr) return base::Internal("TLS is not available");
     ::SSL_CTX_set_verify(context_.get(), SSL_VERIFY_NONE, nullptr);
     ::SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
     ssl_.reset(::SSL_new(context_.get()));
     if (ssl_ == nullptr || ::SSL_set_fd(ssl_.get(), fd_.get()) != 1) {
-      return base::Internal("TLS cannot be had");
+      return base::Internal("TLS is not available");
     }
     in6_addr address{};
     if (::inet_pton(AF_INET, host.c_str(), &address) != 1 &&
@@ -374,7 +374,7 @@ StatusOr<OneAnswer> AskOnce(Asking& asking, const HttpProbe& probe, const Limit&
   if (!answer.starts_with("HTTP/") || space == std::string::npos ||
       std::from_chars(answer.data() + space + 1, answer.data() + answer.size(), read.code).ec !=
           std::errc()) {
-    return base::Unavailable("what answered does not speak HTTP");
+    return base::Unavailable("the response is not HTTP");
   }
   if (read.code < 300 || read.code >= 400) return read;
   std::size_t end = std::string::npos;

@@ -79,7 +79,7 @@ Status AddDecoded(const api::Map<std::string>& from, std::map<std::string, std::
     std::string bytes;
     if (!absl::Base64Unescape(value, &bytes)) {
       return base::MakeStatus(StatusCode::kDataLoss,
-                              fmt::format("the value of key \"{}\" is no base64", key.view()));
+                              fmt::format("the value of key \"{}\" is not base64", key.view()));
     }
     to[std::string(key.view())] = std::move(bytes);
   }

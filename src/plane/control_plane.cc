@@ -109,7 +109,7 @@ class Plane final : public ControlPlane {
       // Both registries find it.
       const base::MutexLock lock(complaining_);
       if (!complained_.insert(found.why).second) return;
-      log_.Warning("A stored object cannot be read", {{"key", found.key}, {"err", found.why}});
+      log_.Warning("A stored object cannot be decoded", {{"key", found.key}, {"err", found.why}});
     };
     registry::RegistryOptions served = registry_options;
     served.post = [this](std::function<void()> task) { writes_.Post(std::move(task)); };
@@ -119,7 +119,7 @@ class Plane final : public ControlPlane {
     early_ = store::MakeEarlyStore(*store_);
     deciding_ = std::make_unique<registry::Registry>(*early_, clock_, random_, registry_options);
     metrics_.registry().Measure(
-        {"dray_unreadable_objects", "Stored objects that cannot be read.", {}},
+        {"dray_unreadable_objects", "Stored objects that cannot be decoded.", {}},
         [this](metrics::Readings& readings) {
           readings.Add({}, static_cast<double>(Unreadable().size()));
         });
@@ -353,21 +353,21 @@ class Plane final : public ControlPlane {
       return std::chrono::duration<double>(duration).count();
     };
     metrics_.registry().Measure({"dray_store_longest_commit_seconds",
-                                 "The longest commit of the last ten seconds; 0: there was none.",
+                                 "Longest commit of the last ten seconds; 0 if there was none.",
                                  {}},
                                 [this, seconds](metrics::Readings& readings) {
                                   readings.Add({}, seconds(commits_.Longest()));
                                 });
     metrics_.registry().Measure(
         {"dray_request_queue_oldest_seconds",
-         "How long the request has waited for a thread that has waited longest, by queue.",
+         "Waiting time of the request that has waited longest for a thread, by queue.",
          {"queue"}},
         [this, seconds](metrics::Readings& readings) {
           for (const auto& [name, queue] : Queues()) readings.Add({name}, seconds(queue->Oldest()));
         });
     metrics_.registry().Measure(
         {"dray_loop_turn_seconds",
-         "How long the piece of work has taken so far that a loop is at; 0: it waits for some.",
+         "Time spent on the current item of a loop; 0 if it is idle.",
          {"loop"}},
         [this](metrics::Readings& readings) { deciders_.Measure(readings); });
   }

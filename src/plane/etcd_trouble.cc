@@ -15,24 +15,28 @@ namespace {
 std::string_view Reason(std::string_view told, bool tls, bool shows_certificate) {
   const auto says = [told](std::string_view text) { return told.find(text) != told.npos; };
   if (says("certificate verify failed") || says("Peer name") || says("Hostname Verification")) {
-    return "its certificate is signed by nobody whom --etcd-cafile names (without the flag: whom "
-           "this machine trusts), or is for another name";
+    return "its certificate is not signed by a CA of --etcd-cafile (or, without that flag, by one "
+           "that this machine trusts), or is for another name";
   }
-  if (says("empty address list")) return "what the --etcd-…file flags name are no PEM certificates";
+  if (says("empty address list"))
+    return "the files of the --etcd-... flags are not PEM certificates";
   // The server hangs up, and TLS has no word for why that would come back in time.
   const bool hung_up =
       says("Endpoint read failed") || says("Socket closed") || says("Connection reset");
-  if (hung_up && !tls) return "it hangs up, as one does that serves TLS alone: try etcds://";
+  if (hung_up && !tls)
+    return "it closes the connection, possibly because it only accepts TLS: try etcds://";
   if (hung_up && shows_certificate) {
-    return "it hangs up: it does not accept the certificate of --etcd-certfile, or serves no TLS";
+    return "it closes the connection: it does not accept the certificate of --etcd-certfile, or "
+           "does not use TLS";
   }
   if (hung_up) {
-    return "it hangs up: it may want a certificate, by --etcd-certfile and --etcd-keyfile";
+    return "it closes the connection: it may require a client certificate (--etcd-certfile and "
+           "--etcd-keyfile)";
   }
-  if (says("wrong version number")) return "it serves no TLS: try etcd://";
-  if (says("Connection refused")) return "nobody listens there";
-  if (says("DNS resolution failed")) return "nobody knows that name";
-  if (says("Deadline Exceeded") || says("timed out")) return "there was no answer in time";
+  if (says("wrong version number")) return "it does not use TLS: try etcd://";
+  if (says("Connection refused")) return "connection refused";
+  if (says("DNS resolution failed")) return "unknown host name";
+  if (says("Deadline Exceeded") || says("timed out")) return "it did not answer in time";
   return "";
 }
 

@@ -35,13 +35,13 @@ TEST(EtcdTrouble, SaysWhatWouldHelp) {
          "failed: SSL_ERROR_SSL: error:0A000086:SSL routines::certificate verify failed",
          "--etcd-cafile");
   expect(tls, "last error: UNAVAILABLE: ipv4:127.0.0.1:1: Endpoint read failed",
-         "may want a certificate, by --etcd-certfile");
+         "may require a client certificate (--etcd-certfile");
   expect(shown, "last error: UNAVAILABLE: ipv4:127.0.0.1:1: Endpoint read failed",
          "does not accept the certificate of --etcd-certfile");
   expect(plain, "last error: UNAVAILABLE: ipv4:127.0.0.1:1: Socket closed", "try etcds://");
-  expect(plain, "Failed to connect to remote host: Connection refused", "a:1, b:1: nobody listens");
-  expect(plain, "DNS resolution failed for a:1: C-ares status", "nobody knows that name");
-  expect(tls, "empty address list: ", "no PEM certificates");
+  expect(plain, "Failed to connect to remote host: Connection refused", "a:1, b:1: connection refused");
+  expect(plain, "DNS resolution failed for a:1: C-ares status", "unknown host name");
+  expect(tls, "empty address list: ", "are not PEM certificates");
 }
 
 TEST(EtcdTrouble, LeavesWhatIsClear) {

@@ -100,7 +100,7 @@ class Remote final : public RemoteScheduler {
       if (!document.ok() || document->status >= 300) {
         const Status why = document.ok() ? client::FailureOf(*document) : document.status();
         log_.Warning(
-            "Which fields the API server has cannot be read: its feature gates must be "
+            "The OpenAPI document of the API server cannot be read: its feature gates must match "
             "those given here",
             {{"err", why}});
         return;
@@ -121,15 +121,15 @@ class Remote final : public RemoteScheduler {
         {"priorityclasses", "pods have the priority that the API server has given them"},
         {"namespaces", "namespace selectors of pod affinity match nothing"},
         {"deviceclasses", "pods that use claims have to wait"},
-        {"devicetaintrules", "devices are given away although a rule taints them"},
-        {"poddisruptionbudgets", "pods that a budget keeps are preempted like any other"},
+        {"devicetaintrules", "devices are allocated although a DeviceTaintRule taints them"},
+        {"poddisruptionbudgets", "pods are preempted regardless of PodDisruptionBudgets"},
         {"persistentvolumeclaims", "pods with such volumes have to wait"},
         {"persistentvolumes", "pods whose claims have a volume have to wait"},
         {"storageclasses", "pods whose claims have no volume yet have to wait"},
-        {"csinodes", "nodes get more volumes than they can have"},
-        {"csidrivers", "volumes are asked for where there is no room for them"},
+        {"csinodes", "volume limits of nodes are not enforced"},
+        {"csidrivers", "volumes may be requested where there is no storage capacity"},
         {"csistoragecapacities",
-         "no volume is asked for of a driver that tells how much room it has"},
+         "no volumes are requested from drivers that publish their storage capacity"},
         {"resourceslices", "there are no devices"}};
     for (const auto& [plural, cost] : kCosts) {
       if (plural == kind.plural) return cost;
@@ -146,7 +146,7 @@ class Remote final : public RemoteScheduler {
       if (withheld_.erase(name) > 0) log_.Info(0, "A kind can be read again", {{"kind", name}});
     } else if (withheld_.insert(name).second) {
       log_.Warning(
-          "A kind may not be read, and is taken to be empty",
+          "A kind may not be read and is treated as empty",
           {{"kind", name}, {"cost", cost.empty() ? "nothing is scheduled" : cost}, {"err", why}});
     }
     return !cost.empty();

@@ -37,7 +37,7 @@ constexpr CodeWords kCodes[] = {
     {"device_pools", "a driver has not published all slices of its pool yet"},
     {"claim_elsewhere", "a claim of the pod is allocated on nodes that the pod cannot go to"},
     {"exceeded_quota", "a ResourceQuota is used up"},
-    {"other_scheduler", "the pod names a scheduler that is not planned for"},
+    {"other_scheduler", "the pod names a scheduler that has no profile"},
 };
 
 // "node a, the nearest fit,"
@@ -102,7 +102,7 @@ Answer OfBefore(const Reason& reason) {
 
 Answer AnswerFor(const PodExplanation& why) {
   if (!why.before.empty()) return OfBefore(why.before.front());
-  if (!why.error.empty()) return {why.error, "error", "the scheduler met an error"};
+  if (!why.error.empty()) return {why.error, "error", "the scheduler reported an error"};
   if (why.nodes == 0) return {"there are no nodes", "no_nodes", "there are no nodes"};
   if (!why.closest || why.closest->reasons.empty()) {
     return {"no node can run it", "no_node", "no node can run it"};

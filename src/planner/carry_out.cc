@@ -224,7 +224,7 @@ class Work {
         if (successor == nullptr) {
           return Surprise(fmt::format("{} no controller has created another one", after));
         }
-        return Surprise(fmt::format("{} pod {}, made in its stead, has no node{}", after,
+        return Surprise(fmt::format("{} its replacement, pod {}, has no node{}", after,
                                     successor->metadata.name, WhyPending(*successor)));
       }
       server_.Wait();
@@ -298,7 +298,7 @@ class Work {
           break;
         }
         if (clock_.Monotonic() >= deadline) {
-          return Surprise(fmt::format("{} after the last move pod {} has no node{}",
+          return Surprise(fmt::format("{} after the last move, pod {} has no node{}",
                                       Seconds(options_.timeout), Shown(arrival.pod),
                                       WhyPending(pod)));
         }

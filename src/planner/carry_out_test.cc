@@ -290,7 +290,8 @@ TEST(CarryOut, APodThatFindsNoPlaceIsASurprise) {
   const Ran ran = RunOn(live);
   EXPECT_FALSE(ran.result.done);
   EXPECT_THAT(ran.result.surprise,
-              AllOf(HasSubstr("30 s after pod a was evicted pod "), HasSubstr("has no node")));
+              AllOf(HasSubstr("30 s after pod a was evicted its replacement, pod "),
+                    HasSubstr("has no node")));
   EXPECT_THAT(live.ClosedNodes(), IsEmpty());
 }
 

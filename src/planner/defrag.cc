@@ -148,7 +148,7 @@ class Finder {
         if (!wanted) {
           found_.others.push_back(name);
         } else if (object == pending.end()) {
-          found_.reasons.push_back(fmt::format("pod {} would not be let in: {}", Shown(name),
+          found_.reasons.push_back(fmt::format("pod {} would be rejected: {}", Shown(name),
                                                pod.explanation->before.front().text));
         } else {
           Want(*object->second, name);
@@ -158,7 +158,7 @@ class Finder {
       } else if (wanted && !Nothing()) {
         return base::MakeStatus(
             StatusCode::kInvalidArgument,
-            fmt::format("pod {} is on node {} already: only pods that wait are made room for",
+            fmt::format("pod {} is already on node {}: room can only be made for pending pods",
                         Shown(name), pod.node));
       }
     }
@@ -243,18 +243,19 @@ class Finder {
     const std::set<std::string> asked(goal_.nodes.begin(), goal_.nodes.end());
     for (const std::string& node : asked) {
       if (std::ranges::find(task_.nodes, node) == task_.nodes.end()) {
-        return base::MakeStatus(StatusCode::kNotFound, fmt::format("there is no node {}", node));
+        return base::MakeStatus(StatusCode::kNotFound, fmt::format("node {} not found", node));
       }
       const auto keepers = keepers_.find(node);
       if (keepers != keepers_.end()) {
         const KeptPod& kept = found_.kept[keepers->second.front()];
-        found_.reasons.push_back(fmt::format("node {} cannot be freed: pod {} stays, since {}",
-                                             node, Shown(kept.pod), kept.text));
+        found_.reasons.push_back(
+            fmt::format("node {} cannot be freed: pod {} cannot be moved, because {}", node,
+                        Shown(kept.pod), kept.text));
       }
       if (planned_.contains(node)) {
         // Who waits would go there; with the node closed they may find another one.
         found_.reasons.push_back(fmt::format(
-            "node {} cannot be freed while pods wait that have room there; cordon it first", node));
+            "node {} cannot be freed while pending pods fit on it; cordon it first", node));
       }
       task_.emptied.push_back(EmptiableOf(node));
     }
@@ -280,7 +281,7 @@ class Finder {
     task_.any_count = count;
     if (task_.any_of.size() < count) {
       found_.reasons.push_back(fmt::format(
-          "of {} nodes only {} could be free: on the others there are pods that may not be moved",
+          "only {1} of {0} nodes could be freed: the others have pods that may not be moved",
           selected, task_.any_of.size() + asked.size()));
     }
     return {};
@@ -301,12 +302,12 @@ class Finder {
     if (!found.list) {
       for (const std::size_t i : found.hopeless) {
         found_.reasons.push_back(fmt::format(
-            "{} on no node, even with all pods gone that may be moved", Fits(arrivals_[i])));
+            "{} on no node, even without all pods that may be moved", Fits(arrivals_[i])));
       }
       if (found.hopeless.empty() && found.rejected) {
         found_.reasons.push_back(
-            "there are moves after which everything has a place, but in no order has each of them "
-            "room when it is its turn");
+            "there are moves after which everything fits, but no order in which each move finds "
+            "room");
       }
       return;
     }
@@ -318,7 +319,7 @@ class Finder {
 
   std::string Fits(const Arrival& arrival) const {
     if (!arrival.devices) return fmt::format("pod {} fits", Shown(arrival.pod));
-    return fmt::format("{} free device{} of class {} can be had", arrival.devices->count,
+    return fmt::format("{} free device{} of class {} can be provided", arrival.devices->count,
                        arrival.devices->count == 1 ? "" : "s", arrival.devices->device_class);
   }
 

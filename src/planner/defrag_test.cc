@@ -172,7 +172,7 @@ TEST(Defrag, APodThatFitsNowhereIsSaidToFitNowhere) {
   EXPECT_FALSE(found.reached);
   EXPECT_FALSE(found.gave_up);
   EXPECT_THAT(found.reasons,
-              ElementsAre("pod big fits on no node, even with all pods gone that may be moved"));
+              ElementsAre("pod big fits on no node, even without all pods that may be moved"));
 }
 
 TEST(Defrag, ThereMayBeRoomForThePodAndNoneForThoseThatWouldLeave) {
@@ -208,7 +208,7 @@ TEST(Defrag, ANodeIsFreedOfAllButDaemons) {
   const Defrag both = Found(yaml, {.node_count = 2});
   EXPECT_FALSE(both.reached);
   EXPECT_THAT(DefragOf(yaml, {.nodes = {"n9"}}),
-              testing::StatusIs(StatusCode::kNotFound, HasSubstr("no node n9")));
+              testing::StatusIs(StatusCode::kNotFound, HasSubstr("node n9 not found")));
 }
 
 TEST(Defrag, ANodeWithAPodThatStaysIsNotFreed) {
@@ -216,8 +216,9 @@ TEST(Defrag, ANodeWithAPodThatStaysIsNotFreed) {
                            RunningYaml({.name = "a", .node = "n1", .controlled = false});
   const Defrag found = Found(yaml, {.nodes = {"n1"}});
   EXPECT_FALSE(found.reached);
-  EXPECT_THAT(found.reasons, ElementsAre(AllOf(HasSubstr("node n1 cannot be freed: pod a stays"),
-                                               HasSubstr("no controller"))));
+  EXPECT_THAT(found.reasons,
+              ElementsAre(AllOf(HasSubstr("node n1 cannot be freed: pod a cannot be moved"),
+                                HasSubstr("no controller"))));
 }
 
 TEST(Defrag, AnEmptyNodeCountsAndStaysEmpty) {
@@ -279,7 +280,7 @@ TEST(Defrag, PodsThatAreNotMeantAreNotMadeRoomFor) {
               testing::StatusIs(StatusCode::kNotFound, HasSubstr("there is no pod none")));
   EXPECT_THAT(
       DefragOf(yaml, {.pods = {PodName{"default", "a"}}}),
-      testing::StatusIs(StatusCode::kInvalidArgument, HasSubstr("pod a is on node n1 already")));
+      testing::StatusIs(StatusCode::kInvalidArgument, HasSubstr("pod a is already on node n1")));
 }
 
 TEST(Defrag, OnlyThosePodsMoveThatWereNamed) {

@@ -169,6 +169,8 @@ DeviceEntry DeviceTreeBuilder::Impl::EntryOf(const NodeDevices& devices,
     entry.state = DeviceState::kShared;
   } else if (usage.taken().Test(index)) {
     entry.state = DeviceState::kHeld;
+    // One claim has all of it, whatever it needs.
+    for (AmountLeft& amount : entry.capacity) amount.left = "0";
   } else {
     for (const inventory::CounterUse& use : devices.counter_uses(device)) {
       const auto left = usage.counters()[use.counter];
@@ -186,7 +188,7 @@ DeviceEntry DeviceTreeBuilder::Impl::EntryOf(const NodeDevices& devices,
                       dictionary.View(devices.counter_sets()[use.set].name)));
     }
     if (entry.blocked_by.empty() && device.uses > 0 && usage.overdrawn(device.pool)) {
-      entry.blocked_by.emplace_back("more of its pool's counters is in use than is published");
+      entry.blocked_by.emplace_back("more of its pool's counters is in use than published");
     }
     if (!entry.blocked_by.empty()) entry.state = DeviceState::kBlocked;
   }

@@ -125,7 +125,7 @@ Status ScaleObject(std::vector<api::Object>& objects, const api::KindInfo& kind,
     job->spec.parallelism = number;
   } else {
     return base::InvalidArgument(
-        fmt::format("a {} has no number that could be changed", kind.kind));
+        fmt::format("the number of replicas of a {} cannot be changed", kind.kind));
   }
   return {};
 }
@@ -144,7 +144,7 @@ StatusOr<std::vector<std::string>> AddNodesLike(std::vector<api::Object>& object
     if (slice != nullptr && slice->spec.node_name == like) slices.push_back(object);
   }
   if (given == nullptr) {
-    return base::MakeStatus(StatusCode::kNotFound, fmt::format("there is no node {}", like));
+    return base::MakeStatus(StatusCode::kNotFound, fmt::format("node {} not found", like));
   }
   const api::Object node = *given;
   const auto anew = [](api::Object& object, std::string name) {

@@ -102,7 +102,7 @@ TEST(Edits, WorkloadsHaveANumber) {
   EXPECT_EQ(objects[2].As<api::Deployment>()->spec.replicas, 5);
   EXPECT_THAT(ScaleObject(objects, *KindCalled("claim"), "ns", "own", 5),
               StatusIs(StatusCode::kInvalidArgument,
-                       "a ResourceClaim has no number that could be changed"));
+                       "the number of replicas of a ResourceClaim cannot be changed"));
 }
 
 TEST(Edits, ANewNodeHasTheDevicesOfTheOneThatItIsLike) {
@@ -117,8 +117,7 @@ TEST(Edits, ANewNodeHasTheDevicesOfTheOneThatItIsLike) {
   const auto& slice = *objects[8].As<api::ResourceSlice>();
   EXPECT_EQ(slice.spec.pool.name, "n1-new-0");
   EXPECT_EQ(slice.spec.node_name, "n1-new-0");
-  EXPECT_THAT(AddNodesLike(objects, "n2", 1),
-              StatusIs(StatusCode::kNotFound, "there is no node n2"));
+  EXPECT_THAT(AddNodesLike(objects, "n2", 1), StatusIs(StatusCode::kNotFound, "node n2 not found"));
 }
 
 }  // namespace

@@ -90,10 +90,10 @@ StatusOr<std::vector<api::Object>> Prepare(std::vector<api::Object> objects, std
 void NoteSchedulers(const PlanOptions& given, const PlanOptions& taken,
                     std::vector<std::string>& notes) {
   for (std::size_t i = given.config.profiles.size(); i < taken.config.profiles.size(); ++i) {
-    notes.push_back(fmt::format(
-        "how scheduler {} is configured is not known here: its pods are planned with the "
-        "default profile; --config has others",
-        taken.config.profiles[i].scheduler_name));
+    notes.push_back(
+        fmt::format("the configuration of scheduler {} is unknown: its pods are planned with the "
+                    "default profile; provide others with --config",
+                    taken.config.profiles[i].scheduler_name));
   }
 }
 

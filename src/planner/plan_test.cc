@@ -158,7 +158,7 @@ TEST(PlanDump, ClaimsOfPodsThatAreNotGivenKeepTheirDevices) {
   EXPECT_EQ(Lines(plan)[0], "b refused");
   EXPECT_THAT(Lines(plan)[1], EndsWith("existing n1 gpu-0"));
   EXPECT_THAT(plan.notes,
-              ElementsAre("1 claim is for pods that are not in the input; taken as in use"));
+              ElementsAre("1 claim is for pods that are not in the input; treated as in use"));
   EXPECT_EQ(JsonOf(PlanOf(first.objects).objects), JsonOf(first.objects));
 }
 
@@ -275,11 +275,9 @@ TEST(PlanExplanation, SchedulersOfAClusterAreTakenForTheDefaultOne) {
   const Plan plan = PlanOf(
       NodeYaml("n1", 1) + PodYaml("a", "  schedulerName: mine\n") + PodYaml("b", ""), options);
   EXPECT_THAT(Lines(plan), ElementsAre("a placed n1", "b placed n1"));
-  EXPECT_THAT(
-      plan.notes,
-      ElementsAre(
-          "how scheduler mine is configured is not known here: its pods are planned with the "
-          "default profile; --config has others"));
+  EXPECT_THAT(plan.notes,
+              ElementsAre("the configuration of scheduler mine is unknown: its pods are planned "
+                          "with the default profile; provide others with --config"));
 }
 
 // What would help is tried with the same schedulers.
@@ -349,9 +347,9 @@ TEST(PlanNodes, AreNotAssumedBesideOthersUnlessAsked) {
   });
   const Plan plan = PlanOf(objects);
   EXPECT_THAT(Lines(plan), ElementsAre("a refused"));
-  EXPECT_THAT(
-      plan.notes,
-      ElementsAre(HasSubstr("Node n1 is not in the input, while other nodes are; taken as gone")));
+  EXPECT_THAT(plan.notes,
+              ElementsAre(HasSubstr(
+                  "Node n1 is not in the input, while other nodes are; treated as gone")));
   PlanOptions always = DefaultOptions();
   always.assume_nodes = AssumeNodes::kAlways;
   EXPECT_THAT(Lines(PlanOf(objects, always)), ElementsAre("a placed n1 gpu-0"));
@@ -371,7 +369,7 @@ TEST(PlanNodes, MayLeaveRoomToTheKubelet) {
 TEST(PlanNodes, WithoutAnyItIsSaid) {
   const Plan plan = PlanOf(PodYaml("a"));
   EXPECT_THAT(Lines(plan), ElementsAre("a refused"));
-  EXPECT_THAT(plan.notes, ElementsAre(HasSubstr("there is no node")));
+  EXPECT_THAT(plan.notes, ElementsAre(HasSubstr("there are no nodes")));
 }
 
 // A server drops what is written while its gate is off, and keeps what is stored.

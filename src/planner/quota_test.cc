@@ -134,7 +134,7 @@ TEST(PlanEnds, AControllerThatIsNeverSatisfiedComesToRest) {
   internal::Settle(internal::MakeControllers(cluster, clock, {}));
   EXPECT_THAT(std::string(base::Message(guard.Verdict())),
               AllOf(HasSubstr("ReplicaSet default/d can never be satisfied"),
-                    HasSubstr("pods were made for it")));
+                    HasSubstr("pods were created for it")));
   EXPECT_LE(cluster.All(api::HubKind(api::TypeInfoOf<api::Pod>())).size(), 500U);
 }
 

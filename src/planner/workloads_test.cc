@@ -172,8 +172,8 @@ spec:
                            "status: {currentNumberScheduled: 1, desiredNumberScheduled: 1, "
                            "numberMisscheduled: 0, numberReady: 1}\n");
   EXPECT_THAT(plan.pods, IsEmpty());
-  EXPECT_THAT(plan.notes, ElementsAre("DaemonSet default/d: its status tells of pods that are not "
-                                      "in the input; no pods are made for it"));
+  EXPECT_THAT(plan.notes, ElementsAre("DaemonSet default/d: its status counts pods that are not in "
+                                      "the input; no pods are created for it"));
 }
 
 // kubectl get deployments,replicasets -o yaml: their pods are on nodes that are not shown.
@@ -185,8 +185,8 @@ TEST(PlanWorkloads, ADumpWithoutItsPodsGetsNoOthers) {
   EXPECT_THAT(again.pods, IsEmpty());
   EXPECT_THAT(again.notes,
               ElementsAre(HasSubstr("ReplicaSet default/web-"),
-                          "Deployment default/web: its status tells of pods that are not in the "
-                          "input; no pods are made for it",
+                          "Deployment default/web: its status counts pods that are not in the "
+                          "input; no pods are created for it",
                           HasSubstr("Job default/once"), StartsWith("2 claims are for pods")));
   EXPECT_TRUE(std::ranges::any_of(again.objects, [](const api::Object& object) {
     return object.As<api::Deployment>() != nullptr;
@@ -223,8 +223,9 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
   EXPECT_THAT(Lines(plan), ::testing::ElementsAre("a placed n1 gpu-0", "b refused"));
   EXPECT_THAT(plan.pods[1].explanation->before, ::testing::IsEmpty());
   EXPECT_THAT(plan.notes,
-              ::testing::Contains("PersistentVolumeClaims default/a-e, default/b-e, default/data "
-                                  "are not bound; planned as if they could be used on every node"));
+              ::testing::Contains(
+                  "PersistentVolumeClaims default/a-e, default/b-e, default/data "
+                  "are missing or not bound; planned as if they could be used on every node"));
   // They are there afterwards.
   EXPECT_THAT(JsonOf(plan.objects), ::testing::HasSubstr("\"claimName\":\"data\""));
 }

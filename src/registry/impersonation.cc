@@ -159,7 +159,7 @@ Status Impersonate(apiserver::Request& request, const api::Authorizer& authorize
   DRAY_ASSIGN_OR_RETURN(Named named, Read(request.headers));
   if (!named.user) {
     return rest::BadRequest(
-        "groups, uid or extra of somebody else without Impersonate-User, which says who they are");
+        "Impersonate-Group, -Uid or -Extra without Impersonate-User, which names the user");
   }
   DRAY_RETURN_IF_ERROR(MaySpeakFor(named, InfoOf(request.user), authorizer));
   request.sender = std::move(request.user);

@@ -92,7 +92,7 @@ StatusOr<std::optional<std::int64_t>> NumberIn(const Query& query, std::string_v
   std::int64_t value = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
   if (read.ec != std::errc() || read.ptr != text.data() + text.size()) {
-    return rest::BadRequest(fmt::format("{}: \"{}\" is no whole number", name, text));
+    return rest::BadRequest(fmt::format("{}: \"{}\" is not a whole number", name, text));
   }
   if (value < least) {
     return rest::BadRequest(
@@ -131,7 +131,7 @@ StatusOr<std::string> LogQuery(const Query& query) {
       return rest::BadRequest("at most one of `sinceTime` or `sinceSeconds` may be specified");
     }
     if (!base::Time::ParseRfc3339(since).ok()) {
-      return rest::BadRequest(fmt::format("sinceTime: \"{}\" is no time as in RFC 3339", since));
+      return rest::BadRequest(fmt::format("sinceTime: \"{}\" is not an RFC 3339 time", since));
     }
     text.Add("sinceTime", since);
   }

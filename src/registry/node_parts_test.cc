@@ -100,10 +100,10 @@ TEST_F(NodePartsTest, WhatIsAskedForIsChecked) {
     std::string_view says;
   };
   for (const Row& row : {Row{"tailLines=-1", "tailLines: -1 must be greater than or equal to 0"},
-                         Row{"tailLines=x", "\\\"x\\\" is no whole number"},
+                         Row{"tailLines=x", "\\\"x\\\" is not a whole number"},
                          Row{"limitBytes=0", "limitBytes: 0 must be"},
                          Row{"sinceSeconds=0", "sinceSeconds: 0 must be"},
-                         Row{"sinceTime=yesterday", "\\\"yesterday\\\" is no time"},
+                         Row{"sinceTime=yesterday", "\\\"yesterday\\\" is not an RFC 3339 time"},
                          Row{"sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", "at most one of"}}) {
     const Answer answer = Ask("/one/log?" + std::string(row.query));
     EXPECT_EQ(answer.status, 400) << row.query;

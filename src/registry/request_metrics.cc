@@ -125,24 +125,23 @@ class RequestMetrics::ObservedResponder final : public apiserver::Responder {
 RequestMetrics::RequestMetrics(metrics::Registry& registry, const base::Clock& clock)
     : clock_(clock),
       requests_(registry.Counters({"apiserver_request_total",
-                                   "Requests that were answered.",
+                                   "Requests, by response code.",
                                    {"verb", "dry_run", "group", "version", "resource",
                                     "subresource", "scope", "component", "code"}})),
       durations_(registry.Histograms({"apiserver_request_duration_seconds",
-                                      "Time from a whole request to its answer, watches aside.",
+                                      "Latency of requests, without watches.",
                                       {"verb", "dry_run", "group", "version", "resource",
                                        "subresource", "scope", "component"}},
                                      DurationBounds())),
       long_running_(registry.Gauges(
           {"apiserver_longrunning_requests",
-           "Watches that are open.",
+           "Open watches.",
            {"verb", "group", "version", "resource", "subresource", "scope", "component"}})),
       watch_events_(registry.Counters({"apiserver_watch_events_total",
-                                       "Events that were sent to watchers.",
+                                       "Events sent to watchers.",
                                        {"group", "version", "resource"}})),
-      in_flight_(registry.Gauges({"apiserver_current_inflight_requests",
-                                  "Requests that have no answer yet.",
-                                  {"request_kind"}})),
+      in_flight_(registry.Gauges(
+          {"apiserver_current_inflight_requests", "Requests being handled.", {"request_kind"}})),
       reading_(in_flight_.With({"readOnly"})),
       mutating_(in_flight_.With({"mutating"})) {}
 

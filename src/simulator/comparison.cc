@@ -72,7 +72,7 @@ StatusOr<DocumentNode> ResultIn(std::string_view name, std::string_view json) {
   DocumentNode node = api::ParseJson(json, faults);
   if (!faults.empty() || node.Find("pods") == nullptr || node.Find("workloads") == nullptr) {
     return base::InvalidArgument(
-        fmt::format("{} is neither a scenario nor what 'dray simulate -o json' prints", name));
+        fmt::format("{} is neither a scenario nor the output of 'dray simulate -o json'", name));
   }
   return node;
 }

@@ -143,7 +143,7 @@ std::string Charts(const Result& result) {
     html += OfClasses(result, "Utilisation", "share of each class's devices, over simulated time",
                       &ClassUse::Utilisation);
     html += OfClasses(result, "Fragmentation",
-                      "share of what is free that is of no use to a typical request",
+                      "share of free capacity that a typical request cannot use",
                       &ClassUse::Fragmentation);
   }
   html += OfPods(result, "Waiting", &Sample::waiting);
@@ -189,7 +189,7 @@ std::string ClassTable(const Result& result) {
                        {"Utilisation, mean", true},
                        {"Peak", true},
                        {"Fragmentation, mean", true},
-                       {"For those that wait", true}});
+                       {"Unusable for pending pods", true}});
   for (const ClassResult& row : result.classes) {
     html += Cells(
         "td",
@@ -289,7 +289,7 @@ std::string ToHtml(const TraceResult& result, std::string_view given_title) {
                       .show_x = share,
                       .show_y = share};
   LineChart fragmented{.title = "Fragmentation",
-                       .unit = "share of what is free that requests like those seen cannot use",
+                       .unit = "share of free capacity that requests like those seen cannot use",
                        .series = {{.name = "all"}},
                        .max_y = 1,
                        .show_x = share,

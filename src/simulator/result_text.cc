@@ -65,9 +65,9 @@ std::string TimeTable(const Result& result, bool measured) {
   };
   add(result.still_waiting == 0
           ? "waiting (simulated)"
-          : fmt::format("waiting (simulated, {} still do)", result.still_waiting),
+          : fmt::format("waiting (simulated, {} still pending)", result.still_waiting),
       result.waiting);
-  if (measured) add("decision (processor)", result.decisions);
+  if (measured) add("decision (CPU time)", result.decisions);
   return rows.size() > 1 ? "\n" + Table(rows) : "";
 }
 
@@ -87,7 +87,7 @@ std::string ClassTable(const Result& result) {
       result.classes, [](const ClassResult& row) { return row.waiting_count > 0; });
   std::vector<Row> rows = {
       {"CLASS", "DEVICES", "USED", "UTILISATION", "MEAN", "PEAK", "FRAGMENTATION", "MEAN"}};
-  if (waits) rows.front().emplace_back("OF NO USE TO THOSE WAITING");
+  if (waits) rows.front().emplace_back("UNUSABLE FOR PENDING PODS");
   for (const ClassResult& row : result.classes) {
     rows.push_back({row.name, Number(row.end.devices), internal::Devices(row.end.used),
                     Percent(row.end.Utilisation()), Percent(row.mean_utilisation),
@@ -142,9 +142,9 @@ std::string ToText(const Result& result, const TextOptions& options) {
   add(result.node_failures, "node failures");
   text += '\n';
   if (options.measured && result.Throughput() > 0) {
-    text += fmt::format(
-        "{:.0f} attempts per second of processor time ({} scheduler, {} controllers)\n",
-        result.Throughput(), ShortTime(result.scheduler_time), ShortTime(result.controller_time));
+    text += fmt::format("{:.0f} attempts per second of CPU time ({} scheduler, {} controllers)\n",
+                        result.Throughput(), ShortTime(result.scheduler_time),
+                        ShortTime(result.controller_time));
   }
   return text;
 }

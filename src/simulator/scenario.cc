@@ -137,7 +137,8 @@ class ScenarioReader {
       if (driver.driver.empty()) {
         in_.Fault(here / "driver", "must be set, as in driver: gpu.example.com");
       } else if (!drivers.insert(driver.driver).second) {
-        in_.Wrong(here / "driver", driver.driver, "must be named once; put all its devices there");
+        in_.Wrong(here / "driver", driver.driver,
+                  "must appear only once; list all its devices there");
       }
       driver.counter_sets = ReadCopies(from.drivers[i].counter_sets, here / "sharedCounters", kBoth,
                                        kMaxDevicesPerNode, ProbeFor<api::CounterSet>);
@@ -205,7 +206,7 @@ class ScenarioReader {
     if (!from.start.empty()) made.start = in_.Time(at / "start", from.start);
     const bool random = in_.Distribution(at / "distribution", from.distribution, "poisson");
     if (!from.per_second) {
-      if (random) in_.Fault(at / "perSecond", "must be set for arrivals that are spread");
+      if (random) in_.Fault(at / "perSecond", "must be set when pods arrive over time");
       return;
     }
     const double rate = *from.per_second;
@@ -262,7 +263,8 @@ class ScenarioReader {
     if (!from.writes) return;
     made.failing_writes = in_.Share(at / "writes" / "probability", from.writes->probability);
     if (made.failing_writes >= 1) {
-      in_.Wrong(at / "writes" / "probability", "1", "must be below 1, or nothing ever happens");
+      in_.Wrong(at / "writes" / "probability", "1",
+                "must be below 1, since otherwise no write would ever succeed");
     }
   }
 

@@ -97,20 +97,21 @@ INSTANTIATE_TEST_SUITE_P(
          "10:12: cluster.nodeGroups[0].count: expected an integer, got the string \"three\""},
         {"seed", "seed: 5", "seed: -1", "3:1: seed: -1: must be from 0 to 4611686018427387904"},
         {"duration", "10m", "10 minutes",
-         "4:1: duration: \"10 minutes\": must be a duration up to a year, as in 90s or 1h30m"},
+         "4:1: duration: \"10 minutes\": must be a duration up to a year, for example 90s or "
+         "1h30m"},
         {"no_duration", "duration: 10m\n", "",
          "1:1: duration: must be set, because churn has no end"},
         {"policy", "best-fit", "worst-fit",
          "5:1: policy: \"worst-fit\": must be first-fit or best-fit or fragmentation"},
         {"group_name", "name: big", "name: Big",
-         "9:5: cluster.nodeGroups[0].name: \"Big\": must be at most 40 small letters, digits and "
-         "dashes, with no dash at either end\n"
+         "9:5: cluster.nodeGroups[0].name: \"Big\": must be at most 40 lower-case letters, digits "
+         "and '-', and begin and end with a letter or digit\n"
          "32:36: failures.nodes[0].nodeGroup: \"big\": must be the name of a node group (did you "
          "mean Big?)"},
         {"node_count", "count: 3", "count: 1000001",
          "10:5: cluster.nodeGroups[0].count: 1000001: must be from 0 to 1000000"},
         {"label_variable", "z${node % 2}", "z${index}",
-         "11:20: cluster.nodeGroups[0].labels: \"${index}\": \"index\" means nothing here; known "
+         "11:20: cluster.nodeGroups[0].labels: \"${index}\": unknown name \"index\"; available "
          "here: node"},
         {"driver", "- driver: gpu.example.com", "- driver: \"\"",
          "13:7: cluster.nodeGroups[0].drivers[0].driver: must be set, as in driver: "
@@ -127,14 +128,15 @@ INSTANTIATE_TEST_SUITE_P(
         {"arrival_distribution", "poisson", "normal",
          "26:27: workloads[0].arrival.distribution: \"normal\": must be fixed or poisson"},
         {"lifetime", "mean: 30s", "mean: 0s",
-         "27:14: workloads[0].lifetime.mean: \"0s\": must be longer than nothing"},
+         "27:14: workloads[0].lifetime.mean: \"0s\": must be longer than 0s"},
         {"lifetime_distribution", "exponential", "poisson",
          "27:25: workloads[0].lifetime.distribution: \"poisson\": must be fixed or exponential"},
         {"pod", "{spec:", "{specs:",
          "28:14: workloads[0].template.specs: unknown field (did you mean spec?)"},
         {"churn_of_nothing", ", remove: true", "",
          "30:3: churn[0]: must have one of remove: true, taint and attributes"},
-        {"churn_every", "every: 1m, ", "", "30:3: churn[0].every: must be set, as in 90s or 1h30m"},
+        {"churn_every", "every: 1m, ", "",
+         "30:3: churn[0].every: must be set, for example 90s or 1h30m"},
         {"churn_driver", "remove: true", "remove: true, driver: nic.example.com",
          "30:42: churn[0].driver: \"nic.example.com\": must be a driver of a node group"},
         {"failing_group", "nodeGroup: big", "nodeGroup: bigg",
@@ -143,7 +145,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"probability", "0.25", "1.5",
          "33:12: failures.writes.probability: \"1.5\": must be from 0 to 1"},
         {"always", "0.25", "1",
-         "33:12: failures.writes.probability: \"1\": must be below 1, or nothing ever happens"},
+         "33:12: failures.writes.probability: \"1\": must be below 1, since otherwise no write "
+         "would ever succeed"},
     }),
     [](const auto& info) { return info.param.name; });
 

@@ -247,7 +247,7 @@ StatusOr<Result> Simulate(const Scenario& scenario, std::vector<api::Object> dum
   DRAY_RETURN_IF_ERROR(simulation.Load(std::move(dump)));
   Result result = simulation.Run();
   if (options.cancelled && options.cancelled()) {
-    return base::MakeStatus(StatusCode::kCancelled, "the simulation was ended before its end");
+    return base::MakeStatus(StatusCode::kCancelled, "the simulation was stopped early");
   }
   return result;
 }

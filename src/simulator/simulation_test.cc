@@ -167,7 +167,7 @@ TEST(Simulate, FragmentationIsForThoseThatWait) {
   EXPECT_DOUBLE_EQ(result.classes[0].end.Fragmentation(), 3.0 / 8);
   EXPECT_EQ(result.classes[0].waiting_count, 3);
   EXPECT_EQ(result.classes[0].waiting_fragmentation, 1);
-  EXPECT_THAT(ToText(result), AllOf(HasSubstr("OF NO USE TO THOSE WAITING"), HasSubstr("100.0%")));
+  EXPECT_THAT(ToText(result), AllOf(HasSubstr("UNUSABLE FOR PENDING PODS"), HasSubstr("100.0%")));
 }
 
 TEST(Simulate, ThoseThatStillWaitCountAmongTheWaiting) {
@@ -184,7 +184,7 @@ TEST(Simulate, ThoseThatStillWaitCountAmongTheWaiting) {
   EXPECT_EQ(result.workloads[1].created, 2);
   EXPECT_EQ(result.workloads[1].waiting, 2);
   EXPECT_GE(result.workloads[1].times.p50, std::chrono::minutes(58));
-  EXPECT_THAT(ToText(result), HasSubstr("waiting (simulated, 2 still do)"));
+  EXPECT_THAT(ToText(result), HasSubstr("waiting (simulated, 2 still pending)"));
   EXPECT_THAT(ToText(result), HasSubstr("WORKLOAD   ASKED   PLACED   STILL WAITING"));
 }
 
@@ -308,13 +308,13 @@ TEST(Report, TextIsTables) {
 CREATED   PLACED   REFUSED   PENDING   RUNNING   DEPARTED
 10        8        2         0         8         0
 
-TIME                              P50   P90    P99    MAX
-waiting (simulated, 2 still do)   4ms   10ms   10ms   10ms
+TIME                                   P50   P90    P99    MAX
+waiting (simulated, 2 still pending)   4ms   10ms   10ms   10ms
 
 WORKLOAD   ASKED   PLACED   STILL WAITING   P50   P99
 w          10      8        2               4ms   10ms
 
-CLASS   DEVICES   USED   UTILISATION   MEAN    PEAK     FRAGMENTATION   MEAN   OF NO USE TO THOSE WAITING
+CLASS   DEVICES   USED   UTILISATION   MEAN    PEAK     FRAGMENTATION   MEAN   UNUSABLE FOR PENDING PODS
 gpu     8         8      100.0%        50.0%   100.0%   0.0%            0.0%   0.0%
 
 ATTEMPTS   PODS   PLUGIN             REASON

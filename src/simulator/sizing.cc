@@ -122,14 +122,14 @@ std::string ToText(const Sizing& sizing) {
     text += ".\n";
   }
   std::vector<std::array<std::string, 4>> rows = {
-      {"NODES", "WITHOUT A NODE", "LONGEST WAIT", "MOST OFTEN REFUSED FOR"}};
+      {"NODES", "STILL PENDING", "LONGEST WAIT", "MOST FREQUENT REASON"}};
   for (const SizingRun& run : sizing.runs) {
     rows.push_back({std::to_string(run.nodes), std::to_string(run.without_node),
                     ShortTime(run.longest_wait), run.reason.empty() ? "-" : run.reason});
   }
   text += '\n';
   for (const auto& row : rows) {
-    text += fmt::format("{:<8}{:<17}{:<15}{}\n", row[0], row[1], row[2], row[3]);
+    text += fmt::format("{:<8}{:<16}{:<15}{}\n", row[0], row[1], row[2], row[3]);
   }
   return text;
 }

@@ -156,8 +156,8 @@ void Template::Compile(const std::string& text, api::Position position,
     }
     for (const std::string& name : (*program)->variables()) {
       if (std::ranges::find(known, name) == known.end()) {
-        return fault(fmt::format("\"${{{}}}\": \"{}\" means nothing here; known here: {}",
-                                 expression, name, fmt::join(known, ", ")));
+        return fault(fmt::format("\"${{{}}}\": unknown name \"{}\"; available here: {}", expression,
+                                 name, fmt::join(known, ", ")));
       }
       if (!Uses(name)) used_.push_back(name);
     }
@@ -225,8 +225,8 @@ std::optional<DocumentNode> Template::Evaluate(const Pieces& pieces, const Varia
     std::size_t budget = kMaxItems;
     std::optional<DocumentNode> made = ToNode(value, budget);
     if (!made) {
-      return fault(budget == 0 ? "gives more items than a scenario can have"
-                               : fmt::format("gives a {}, which has no place in a scenario",
+      return fault(budget == 0 ? "gives more items than a scenario allows"
+                               : fmt::format("gives a {}, which cannot be used in a scenario",
                                              cel::TypeName(value)));
     }
     if (pieces.size() == 1) return made;

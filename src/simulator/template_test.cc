@@ -64,13 +64,13 @@ TEST(Template, FaultsHaveTheirPlaceAndSayWhatWouldBeRight) {
   EXPECT_EQ(FaultOf("a: \"${index\""),
             "1:4: t: \"${index\": the placeholder must end with a brace");
   EXPECT_EQ(FaultOf("a:\n- \"${node}\""),
-            "2:3: t: \"${node}\": \"node\" means nothing here; known here: index");
+            "2:3: t: \"${node}\": unknown name \"node\"; available here: index");
   EXPECT_EQ(FaultOf("a: \"${index / 0}\""), "1:4: t: \"${index / 0}\": division by zero");
   EXPECT_EQ(FaultOf("a: \"x${[index]}\""),
             "1:4: t: \"${[index]}\": must give a number or a string to be a part of a string");
   EXPECT_EQ(
       FaultOf("a: \"${duration('1s')}\""),
-      "1:4: t: \"${duration('1s')}\": gives a google.protobuf.Duration, which has no place in "
+      "1:4: t: \"${duration('1s')}\": gives a google.protobuf.Duration, which cannot be used in "
       "a scenario");
   EXPECT_NE(FaultOf("a: \"${indx}\"").find("undeclared reference to 'indx'"), std::string::npos);
 }

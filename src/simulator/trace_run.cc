@@ -146,7 +146,7 @@ Status TraceRun::Load() {
                   static_cast<std::int32_t>(row.memory_mib), 0};
     if (!node_numbers_.emplace(row.name, states_.size() - 1).second) {
       return base::InvalidArgument(
-          fmt::format("{}: node \"{}\" is there twice", trace_.node_file, row.name));
+          fmt::format("{}: node \"{}\" appears twice", trace_.node_file, row.name));
     }
     api::Node node;
     node.metadata.name = row.name;
@@ -180,7 +180,8 @@ Status TraceRun::Load() {
   }
   if (capacity_ == 0) {
     return base::InvalidArgument(
-        fmt::format("{}: must have a node with devices: what is told is how much of them is given",
+        fmt::format("{}: must have a node with devices, since the result is the share of devices "
+                    "that is allocated",
                     trace_.node_file));
   }
   DRAY_RETURN_IF_ERROR(cluster_.Load(std::move(objects)));

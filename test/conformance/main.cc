@@ -205,8 +205,8 @@ int Main(const Options& options) {
   std::vector<Case> cases;
   for (const std::string& folder : options.folders) {
     if (!std::filesystem::is_directory(folder)) {
-      fmt::print(options.skip_missing ? stdout : stderr, "{}: {} is no folder, nothing was run\n",
-                 kind->name, folder);
+      fmt::print(options.skip_missing ? stdout : stderr,
+                 "{}: {} is not a directory, nothing was run\n", kind->name, folder);
       return options.skip_missing ? kSkipped : kUsage;
     }
     for (Case& c : kind->load(folder)) {

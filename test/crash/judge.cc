@@ -123,9 +123,12 @@ void CheckClaims(const World& world, Complaints& complaints) {
 
 void CheckPods(const World& world, Complaints& complaints) {
   std::set<std::string> claims;
-  for (const api::ResourceClaim& claim : world.claims) claims.insert(NameOf(claim.metadata));
+  for (const api::ResourceClaim& claim : world.claims) {
+    if (!claim.metadata.deletion_timestamp) claims.insert(NameOf(claim.metadata));
+  }
   for (const api::Pod& pod : world.pods) {
-    // Nothing can be done for one whose claim was deleted before it had it.
+    // Nothing can be done for one whose claim was deleted before it had it, be it that others still use
+    // the claim.
     const bool waits_for_nothing =
         std::ranges::any_of(pod.spec.resource_claims, [&](const api::PodResourceClaim& entry) {
           return entry.resource_claim_name &&
@@ -135,8 +138,12 @@ void CheckPods(const World& world, Complaints& complaints) {
     if (pod.metadata.deletion_timestamp) {
       complaints.push_back(NameOf(pod.metadata) + " is still being deleted");
     } else if (phase != "Running" && !Over(pod) && !waits_for_nothing) {
-      complaints.push_back(
-          fmt::format("{} is {}, node \"{}\"", NameOf(pod.metadata), phase, pod.spec.node_name));
+      std::string told;
+      for (const api::PodCondition& condition : pod.status.conditions) {
+        if (condition.status != "True") told += fmt::format("; {}", condition.message);
+      }
+      complaints.push_back(fmt::format("{} is {}, node \"{}\"{}", NameOf(pod.metadata), phase,
+                                       pod.spec.node_name, told));
     }
   }
 }

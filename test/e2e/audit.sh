@@ -19,7 +19,7 @@ sed 's/level: Metadata/level: Meta/' "$folder/policy.yaml" >"$folder/wrong.yaml"
 if "$DRAY_BINARY" up --data "$folder/other" --audit-log-path "$folder/a.log" --audit-policy-file "$folder/wrong.yaml" >"$folder/said" 2>&1; then
   fail "a wrong policy is taken"
 fi
-grep -q 'wrong.yaml: line 10: rules\[3\].level: "Meta" is no level of auditing; it must be one of None, Metadata' "$folder/said" ||
+grep -q 'wrong.yaml: line 10: rules\[3\].level: "Meta" is not a level of auditing; it must be one of None, Metadata' "$folder/said" ||
   fail "it does not say what is wrong: $(cat "$folder/said")"
 
 log="$folder/audit.log"

@@ -29,7 +29,7 @@ spec:
         properties:
           spec:
             type: object
-            description: What is wanted of a widget.
+            description: Desired state of a widget.
             x-kubernetes-validations:
             - {rule: "self.replicas <= 10", message: ten at most}
             properties:

@@ -41,9 +41,9 @@ cannot "certificate" --store "etcds://$etcd_address" --etcd-cafile "$tls/other.c
 cannot "certificate" --store "etcds://$etcd_address" --etcd-cafile "$tls/good.crt"
 cannot "certificate" --store "etcds://$etcd_address" --etcd-cafile "$tls/good.crt" --etcd-certfile "$tls/stranger.crt" --etcd-keyfile "$tls/stranger.key"
 cannot "etcds://" --store "etcd://$etcd_address"
-cannot "belong together" --store "etcds://$etcd_address" --etcd-certfile "$tls/client.crt"
+cannot "must be given together" --store "etcds://$etcd_address" --etcd-certfile "$tls/client.crt"
 cannot "cannot be read" --store "etcds://$etcd_address" --etcd-cafile "$tls/nothing.crt"
-cannot "does not name one" --etcd-cafile "$tls/good.crt"
+cannot "need an etcd address" --etcd-cafile "$tls/good.crt"
 
 store="--store etcds://$etcd_address/site --etcd-cafile $tls/good.crt --etcd-certfile $tls/client.crt --etcd-keyfile $tls/client.key"
 start --nodes 1
@@ -75,7 +75,7 @@ cannot "authentication failed, invalid user ID or password" $store --etcd-user o
 password "secret of operator"
 chmod 644 "$tls/password"
 # shellcheck disable=SC2086
-cannot "others than its owner can" $store --etcd-user operator --etcd-password-file "$tls/password"
+cannot "other than its owner can" $store --etcd-user operator --etcd-password-file "$tls/password"
 chmod 600 "$tls/password"
 plain=$store
 store="$store --etcd-user operator --etcd-password-file $tls/password"

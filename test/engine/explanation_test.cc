@@ -201,7 +201,7 @@ TEST(Explanation, GroupsAreToldAgainstWhatIsPlaced) {
   EXPECT_EQ(drops[1].counter_set, "card");
   EXPECT_THAT(ToText(explanation),
               HasSubstr("1 that cannot be mixed with what is in use on card (vgpu against mig: no "
-                        "group in common with what is placed there): g1\n"));
+                        "group in common with the devices in use there): g1\n"));
 }
 
 TEST(Explanation, AnOverdrawnCounterBlocksDevicesThatDrawOnOthers) {

@@ -104,7 +104,7 @@ TEST(ExplanationText, ADistinctnessWithTooFewValues) {
                                 .With(Device("g2").Int("numa", 1))},
                            {Claim("c", {Ask("gpu", 3)}, {Distinct("gpu.example.com/numa")})})),
             Lines(R"(
-cannot allocate all claims: claim default/c: request gpu needs 3 devices with distinctAttribute gpu.example.com/numa, at most 2 can be had
+cannot allocate all claims: claim default/c: request gpu needs 3 devices with distinctAttribute gpu.example.com/numa, at most 2 can be allocated
 claim default/c
 ├─ request gpu (class gpu): needs 3, 3 of 3 devices usable
 └─ constraint distinctAttribute gpu.example.com/numa over gpu: 2 values
@@ -170,7 +170,7 @@ TEST(ExplanationText, APrioritizedListWithoutAnAlternative) {
   EXPECT_EQ(TextOf(WorldOf({OnNode().With(Device("g0"))},
                            {Claim("c", {Ask("gpu").Or("many", 3).Or("few", 2)})})),
             Lines(R"(
-cannot allocate all claims: claim default/c: request gpu: none of gpu/many, gpu/few can be had
+cannot allocate all claims: claim default/c: request gpu: none of gpu/many, gpu/few can be allocated
 claim default/c
 └─ request gpu: the first available of 2
    ├─ subrequest gpu/many (class gpu): needs 3, 1 of 1 device usable
@@ -246,7 +246,7 @@ TEST(ExplanationJson, HasStableNamesAndCodes) {
   EXPECT_EQ(ToJson(explanation),
             R"({"kind":"refused","node":"node-1",)"
             R"("summary":"claim default/c: request gpu needs 2 devices with matchAttribute )"
-            R"(gpu.example.com/numa, at most 1 can be had","steps":7,)"
+            R"(gpu.example.com/numa, at most 1 can be allocated","steps":7,)"
             R"("conflict":[{"claim":0,"constraint":false,"index":0},)"
             R"({"claim":0,"constraint":true,"index":0}],"conflictExact":true,)"
             R"("neededTogether":2,"roomTogether":2,"atMost":1,)"

@@ -27,7 +27,7 @@ export function FleetList({ by, className, only, namespace, text, selected, onSe
   }, [known, version, by, className, only, text, namespace, text || namespace ? holders : 0]);
   void states.value;
   if (!known) return null;
-  if (rows.length === 0) return <Empty title="No device matches the filters">Clear them to see all {known.size} devices.</Empty>;
+  if (rows.length === 0) return <Empty title="No device matches the filters">Clear the filters to see all {known.size} devices.</Empty>;
   const first = Math.max(0, Math.floor(top / kRow) - 8);
   const last = Math.min(rows.length, first + 60);
   const cells = (id: number): string[] => {

@@ -199,11 +199,11 @@ export function FleetMap(props: MapProps) {
     setCursor(selectedDevice);
   }, [selectedDevice]);
 
-  if (!known) return connection.value.phase === 'connecting' && connection.value.message !== '' ? <Empty title="The fleet cannot be read yet">{connection.value.message} It is tried again ({connection.value.attempt}).</Empty> : <Loading what="the fleet" />;
+  if (!known) return connection.value.phase === 'connecting' && connection.value.message !== '' ? <Empty title="The fleet cannot be read yet">{connection.value.message} Retrying ({connection.value.attempt}).</Empty> : <Loading what="the fleet" />;
   if (known.size === 0 && info.value?.resourceVersionOf === '') {
-    return <Empty title="This API server has no resource.k8s.io">Dynamic resource allocation needs resource.k8s.io/v1, v1beta2 or v1beta1: Kubernetes 1.34 or newer has it, older ones with the feature gate DynamicResourceAllocation.</Empty>;
+    return <Empty title="This API server has no resource.k8s.io">Dynamic resource allocation needs resource.k8s.io/v1, v1beta2 or v1beta1: Kubernetes 1.34 and newer have it; older versions need the feature gate DynamicResourceAllocation.</Empty>;
   }
-  if (known.size === 0) return <Empty title="No ResourceSlices: no DRA driver has published devices">As soon as a driver does, they appear here.</Empty>;
+  if (known.size === 0) return <Empty title="No ResourceSlices: no DRA driver has published devices">They appear here as soon as a driver does.</Empty>;
 
   const device = (id: number): string => known.key(id);
   function reveal(where: Layout, place: number): void {

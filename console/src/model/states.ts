@@ -10,13 +10,13 @@ export const PoolFlag = { incomplete: 1, invalid: 2, gone: 4 } as const;
 
 export const kStateName: readonly string[] = ['free', 'held', 'shared', 'partitioned', 'blocked', 'gone', 'unknown'];
 export const kStateMeaning: readonly string[] = [
-  'not allocated, and it can be',
+  'not allocated, and available to claims',
   'allocated to one claim, as a whole',
-  'claims share it; the fill shows how much of it is in use',
+  'several claims share it; the fill shows how much is in use',
   'partitions of it are in use, so the whole cannot be allocated',
-  'not allocated, and it cannot be: counters or compatibility groups exclude it',
+  'not allocated, but not available: excluded by counters or compatibility groups',
   'still allocated to a claim, but its driver no longer publishes it',
-  'your rights do not include who holds devices',
+  'you may not list claims, so it is not known whether it is in use',
 ];
 export const kMarkNames: readonly [bit: number, name: string, meaning: string][] = [
   [Mark.tainted, 'tainted', 'pods that do not tolerate the taint cannot use it'],

@@ -37,8 +37,8 @@ function ClaimList() {
     <section class="page fill" aria-labelledby="title">
       <h1 id="title">Claims</h1>
       <div class="toolbar inline">
-        <label>namespace <select value={namespace} onChange={(event) => adjust({ ns: event.currentTarget.value })}><option value="">all</option>{namespaces.map((name) => <option key={name} value={name}>{name}</option>)}</select></label>
-        <label>state <select value={wanted} onChange={(event) => adjust({ state: event.currentTarget.value })}><option value="">all</option>{kClaimState.map((name) => <option key={name} value={name}>{name}</option>)}</select></label>
+        <label>namespace <select value={namespace} onChange={(event) => adjust({ ns: event.currentTarget.value })}><option value="">all namespaces</option>{namespaces.map((name) => <option key={name} value={name}>{name}</option>)}</select></label>
+        <label>state <select value={wanted} onChange={(event) => adjust({ state: event.currentTarget.value })}><option value="">all states</option>{kClaimState.map((name) => <option key={name} value={name}>{name}</option>)}</select></label>
         <label class="grow">filter <input type="search" value={text} placeholder="claim or pod" onInput={(event) => adjust({ q: event.currentTarget.value })} /></label>
         <span class="dim">{count(rows.length, 'claim')}</span>
       </div>
@@ -74,7 +74,7 @@ const rowsAreMany = (): boolean => claims.all.size > 5000;
 const kStepWords: Record<string, string> = { created: 'created', allocated: 'allocated', reserved: 'reserved', prepared: 'prepared', released: 'released' };
 
 // How a time is known.
-const kFrom = new Map([['condition', 'as its condition says'], ['event', 'as an event says'], ['watch', 'as seen from here']]);
+const kFrom = new Map([['condition', 'from its condition'], ['event', 'from an event'], ['watch', 'as observed by the console']]);
 
 function TimeLine({ steps }: { steps: Step[] }) {
   let before: number | undefined;
@@ -89,7 +89,7 @@ function TimeLine({ steps }: { steps: Step[] }) {
             <span class="dot" aria-hidden="true">{step.state === 'done' ? '●' : step.state === 'unknown' ? '?' : '○'}</span>
             <strong>{kStepWords[step.step] ?? step.step}</strong>
             <span class="step-time">
-              {step.state === 'done' ? (at !== undefined ? <When time={step.time} ago={false} /> : 'at an unknown time') : step.state === 'unknown' ? <span title="Neither a condition nor an event says so.">not known</span> : 'not yet'}
+              {step.state === 'done' ? (at !== undefined ? <When time={step.time} ago={false} /> : 'at an unknown time') : step.state === 'unknown' ? <span title="No condition or event reports this step.">unknown</span> : 'not yet'}
               {since !== undefined && <span class="dim"> +{duration(since)}</span>}
             </span>
             {step.detail && <span class="dim">{cut(step.detail)}</span>}
@@ -153,7 +153,7 @@ function ClaimView({ namespace, name }: { namespace: string; name: string }) {
       <p class="crumb"><Link href={address('claims', [], { ns: namespace })}>claims in {namespace}</Link></p>
       <h1 id="title" class="mono">{claim.name} <span class={`state-tag t-${known ? kClaimState[claim.state] : 'gone'}`}>{known || !holdersKnown.value ? kClaimState[claim.state] : 'released'}</span></h1>
       <p class="dim">
-        {claim.owner && <>made for {claim.owner.kind.toLowerCase()} {claim.owner.name}{claim.podClaim ? `, its claim ${claim.podClaim}` : ''} · </>}
+        {claim.owner && <>created for {claim.owner.kind.toLowerCase()} {claim.owner.name}{claim.podClaim ? ` (its claim ${claim.podClaim})` : ''} · </>}
         {claim.node ? <>on node <Link href={address('fleet', [], { sel: `node:${claim.node}` })}>{claim.node}</Link></> : waits ? 'no devices yet' : ''}
       </p>
       {!known && holdersKnown.value && <div class="box warn" role="status"><strong>This claim was deleted.</strong> Below is its last known state.</div>}

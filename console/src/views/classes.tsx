@@ -111,7 +111,7 @@ function Answer({ answer, expression, derived, light, setLight }: { answer: CelA
       {answer.type && (
         <p class="switch" role="group" aria-label="Lit on the fleet">
           <button type="button" aria-pressed={light === 'match'} onClick={() => setLight('match')}>{number(counts.match ?? 0)} {derived ? 'have a value' : 'match'}</button>
-          {!derived && <span class="dim">{number(counts.noMatch ?? 0)} do not</span>}
+          {!derived && <span class="dim">{number(counts.noMatch ?? 0)} do not match</span>}
           {(counts.error ?? 0) > 0 && <button type="button" aria-pressed={light === 'error'} onClick={() => setLight('error')}>{number(counts.error!)} fail</button>}
         </p>
       )}

@@ -80,16 +80,16 @@ export function FleetView() {
           {labels.map((label) => <option key={label} value={`label:${label}`}>{shortName(label)}</option>)}
         </select></label>
         <label>class <select value={className} onChange={choose('class')}>
-          <option value="">all</option>
+          <option value="">all classes</option>
           {known?.classes.map((name) => <option key={name} value={name}>{name}</option>)}
         </select></label>
         {namespaces.length > 0 && (
           <label>namespace <select value={namespace} onChange={choose('ns')}>
-            <option value="">all</option>
+            <option value="">all namespaces</option>
             {namespaces.map((name) => <option key={name} value={name}>{name}</option>)}
           </select></label>
         )}
-        <label class="grow">filter <input type="search" value={text} placeholder="model=H100, node, pod …" onInput={(event) => adjust({ q: event.currentTarget.value })} /></label>
+        <label class="grow">filter <input type="search" value={text} placeholder="model=H100 …" onInput={(event) => adjust({ q: event.currentTarget.value })} /></label>
         {filtered && <button type="button" class="small" onClick={() => adjust({ class: undefined, ns: undefined, q: undefined, only: undefined })}>clear</button>}
         <span class="switch" role="group" aria-label="Shown as">
           {(['map', 'list', 'groups'] as const).map((name) => <button type="button" key={name} aria-pressed={view === name} onClick={() => adjust({ view: name })}>{name}</button>)}

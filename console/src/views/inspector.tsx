@@ -43,7 +43,7 @@ function DeviceDetails({ path }: { path: string }) {
   const state = id < 0 ? -1 : known.state[id]!;
   const look = id < 0 ? '' : `${state}/${known.fill[id]}/${known.marks[id]}/${claims.holdersOf(id).map((claim) => claim.name).join()}`;
   const { value: detail, error, again } = useLoaded<DeviceDetail | undefined>((signal) => (id < 0 ? Promise.resolve(undefined) : get<DeviceDetail>(`device${queryOf({ id })}`, signal)), [id, look]);
-  if (id < 0) return <><h2>Device not found</h2><p>There is no device {cut(path)} any more.</p></>;
+  if (id < 0) return <><h2>Device not found</h2><p>Device {cut(path)} no longer exists.</p></>;
   const shape = known.shapeOfDevice(id);
   const node = known.nodeNameOf(id);
   const holders = detail?.holders ?? claims.holdersOf(id).map((claim) => ({ namespace: claim.namespace, claim: claim.name, pods: claim.pods }));
@@ -79,7 +79,7 @@ function DeviceDetails({ path }: { path: string }) {
           </ul>
         </>
       )}
-      {(detail?.hidden ?? 0) > 0 && <p class="dim">{detail!.hidden} more that your rights do not include.</p>}
+      {(detail?.hidden ?? 0) > 0 && <p class="dim">and {detail!.hidden} more that you may not see.</p>}
       {detail?.health && detail.health.length > 0 && (
         <><h3>Health</h3><ul class="plain">{detail.health.map((row, i) => <li key={i}>{row.text} <span class="dim">{row.source}</span></li>)}</ul></>
       )}
@@ -109,14 +109,14 @@ function NodeDetails({ name }: { name: string }) {
   const index = known.findNode(name);
   const flags = index < 0 ? 0 : known.nodeFlags[index]!;
   const { value: detail, error, again } = useLoaded<NodeDetail>((signal) => get(`node${queryOf({ name })}`, signal), [name, flags]);
-  if (index < 0 || known.nodeRemoved[index]) return <><h2>Node not found</h2><p>There is no node {cut(name)} any more.</p></>;
+  if (index < 0 || known.nodeRemoved[index]) return <><h2>Node not found</h2><p>Node {cut(name)} no longer exists.</p></>;
   const devices: number[] = [];
   for (let id = 0; id < known.size; ++id) if (known.state[id] !== State.removed && known.nodeIdOf(id) === index) devices.push(id);
   return (
     <>
       <h2 tabIndex={-1}>{name}</h2>
       <p class="state-line">
-        {flags & NodeFlag.notReady ? 'The node is not ready.' : flags & NodeFlag.absent ? 'There is no Node object; slices name it.' : flags & NodeFlag.cordoned ? 'Cordoned: new pods do not go here.' : 'Ready.'} {nodeWords(known, Int32Array.from(devices))}.
+        {flags & NodeFlag.notReady ? 'The node is not ready.' : flags & NodeFlag.absent ? 'No Node object exists; only slices name this node.' : flags & NodeFlag.cordoned ? 'Cordoned: no new pods are scheduled here.' : 'Ready.'} {nodeWords(known, Int32Array.from(devices))}.
       </p>
       {error !== undefined && <ErrorBox error={error} retry={again} what="Details could not be read." />}
       <ul class="plain device-rows">

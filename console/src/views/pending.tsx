@@ -138,7 +138,7 @@ function Cures({ outcome }: { outcome: Outcome }) {
   const cures = outcome.cures ?? [];
   const sorted = [...cures].sort((a, b) => rank(a) - rank(b));
   const hints = outcome.hints ?? [];
-  if (cures.length === 0 && hints.length === 0) return <p class="dim">No single change that was tried would be enough.</p>;
+  if (cures.length === 0 && hints.length === 0) return <p class="dim">None of the changes that were tried is enough by itself.</p>;
   return (
     <>
       <h3>What would help</h3>

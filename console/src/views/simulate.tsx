@@ -41,11 +41,11 @@ export function SimulateView() {
   return (
     <section class="page" aria-labelledby="title">
       <h1 id="title">Simulation</h1>
-      <p class="lead">The scheduler itself, on a made-up cluster, in simulated time.</p>
+      <p class="lead">Runs the real scheduler on a simulated cluster, in simulated time.</p>
       {scenarios.error !== undefined && <ErrorBox error={scenarios.error} retry={scenarios.again} what="Scenarios could not be read." />}
-      {info.value?.can?.includes('simulations') === false && <Empty title="This process runs no simulations">Start dray console with --scenarios and a folder of them.</Empty>}
+      {info.value?.can?.includes('simulations') === false && <Empty title="Simulations are not enabled">Start dray console with --scenarios FOLDER.</Empty>}
       {!scenarios.value && scenarios.error === undefined && <Loading what="scenarios" />}
-      {scenarios.value && scenarios.value.scenarios.length === 0 && <Empty title="There are no scenarios">{scenarios.value.folder ? `The folder ${scenarios.value.folder} has none; ` : ''}dray console --scenarios FOLDER names another, or paste one below.</Empty>}
+      {scenarios.value && scenarios.value.scenarios.length === 0 && <Empty title="There are no scenarios">{scenarios.value.folder ? `The folder ${scenarios.value.folder} has none. ` : ''}Choose another folder with dray console --scenarios FOLDER, or paste a scenario below.</Empty>}
       {scenarios.value && (
         <div class="split simulate">
           <div class="side">
@@ -71,7 +71,7 @@ export function SimulateView() {
           <div class="result">
             <h2>Runs</h2>
             {runs.error !== undefined && <ErrorBox error={runs.error} retry={again} what="Runs could not be read." />}
-            {runs.value && runs.value.simulations.length === 0 && <p class="dim">None yet. Choose a scenario and run it.</p>}
+            {runs.value && runs.value.simulations.length === 0 && <p class="dim">No runs yet. Choose a scenario and run it.</p>}
             {runs.value && runs.value.simulations.length > 0 && (
               <div class="scroll" tabIndex={0} role="region" aria-label="Runs">
                 <table class="runs">

@@ -37,19 +37,19 @@ export function UsageView() {
     <section class="page" aria-labelledby="title">
       <h1 id="title">Usage</h1>
       <div class="toolbar inline">
-        <label>class <select value={wanted} onChange={(event) => adjust({ class: event.currentTarget.value })}><option value="">all</option>{h?.classes?.map((row) => <option key={row.name} value={row.name}>{row.name}</option>)}</select></label>
+        <label>class <select value={wanted} onChange={(event) => adjust({ class: event.currentTarget.value })}><option value="">all classes</option>{h?.classes?.map((row) => <option key={row.name} value={row.name}>{row.name}</option>)}</select></label>
         <span class="switch" role="group" aria-label="How far back">{kRanges.map((name) => <button type="button" key={name} aria-pressed={name === range} onClick={() => adjust({ range: name })}>{name}</button>)}</span>
-        {h && isTime(h.since) && <span class="dim">known since {clock(new Date(h.since))} ({duration((now.value - Date.parse(h.since)) / 1000)})</span>}
+        {h && isTime(h.since) && <span class="dim">data since {clock(new Date(h.since))} ({duration((now.value - Date.parse(h.since)) / 1000)})</span>}
       </div>
       {history.error !== undefined && <ErrorBox error={history.error} retry={history.again} what="Usage could not be read." />}
       {!h && history.error === undefined && <Loading what="usage" />}
-      {h && h.times.length === 0 && <Empty title="Nothing has been measured yet">A sample is taken every {h.step} seconds while the console's process runs.</Empty>}
+      {h && h.times.length === 0 && <Empty title="No samples yet">The console takes a sample every {h.step} seconds while it runs.</Empty>}
       {h && h.times.length > 0 && (
         <div class="charts pairs">
-          <Chart title="Utilisation: devices in use, of all that could be" times={h.times} clock sync="usage" most={1} format={(value) => percent(value)} series={shown.map((row) => ({ label: row.name, values: column(row.utilisation) }))} />
-          <Chart title="Fragmentation: free devices that typical requests cannot use" times={h.times} clock sync="usage" most={1} format={(value) => percent(value)} series={shown.map((row) => ({ label: row.name, values: column(row.fragmentation) }))} />
+          <Chart title="Utilisation: share of devices in use" times={h.times} clock sync="usage" most={1} format={(value) => percent(value)} series={shown.map((row) => ({ label: row.name, values: column(row.utilisation) }))} />
+          <Chart title="Fragmentation: share of free capacity that typical requests cannot use" times={h.times} clock sync="usage" most={1} format={(value) => percent(value)} series={shown.map((row) => ({ label: row.name, values: column(row.fragmentation) }))} />
           <Chart title="Queue: pending pods" times={h.times} clock sync="usage" format={(value) => (Number.isInteger(value) ? number(value) : '')} series={[{ label: 'pending', values: column(h.pending) }]} />
-          <Chart title="Waiting time, with pods that are still pending" times={h.times} clock sync="usage" format={duration} series={[{ label: 'p50', values: column(h.waitP50) }, { label: 'p99', values: column(h.waitP99) }, { label: 'longest now', values: column(h.oldest) }]} />
+          <Chart title="Waiting time, including pods that are still pending" times={h.times} clock sync="usage" format={duration} series={[{ label: 'p50', values: column(h.waitP50) }, { label: 'p99', values: column(h.waitP99) }, { label: 'longest now', values: column(h.oldest) }]} />
         </div>
       )}
       {classes.length > 6 && <p class="dim">The first six classes are shown; choose another one above.</p>}

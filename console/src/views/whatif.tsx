@@ -119,7 +119,7 @@ export function WhatIfView() {
     for (const file of files) {
       bytes += file.size;
       if (bytes > kMostBytes) {
-        setError(new Error(`${cut(file.name)}: together these files have more than 3 MiB, which is the most that can be planned at once.`));
+        setError(new Error(`${cut(file.name)}: these files are larger than 3 MiB in total, the maximum for a plan.`));
         return;
       }
       texts.push((await file.text()).trim());
@@ -174,9 +174,9 @@ export function WhatIfView() {
         </div>
         {narrow.value && plan && !seen && <button type="button" class="sum" onClick={() => result.current?.scrollIntoView()}>{sumOf(plan)} ▾</button>}
         <div class="result" ref={result}>
-          {stale && <div class="box warn" role="status">The connection is lost: planning goes on when it is back.</div>}
+          {stale && <div class="box warn" role="status">The connection is lost. Planning continues when it is back.</div>}
           {error !== undefined && <ErrorBox error={error} what="Nothing was planned." />}
-          {!plan && error === undefined && <p class="dim">{busy ? 'Planning…' : 'Paste manifests, move a slider, or choose a claim to delete: the plan appears on the fleet below. Nothing is applied to the cluster.'}</p>}
+          {!plan && error === undefined && <p class="dim">{busy ? 'Planning…' : 'Paste manifests, move a slider, or choose a claim to delete. The plan is shown on the fleet below; nothing is applied to the cluster.'}</p>}
           {plan && <PlanResult plan={plan} busy={busy} />}
           <div class="fleet small-map">
             <FleetMap by={kByName} planned={planned} victims={victims} zoom={query.get('z') ?? undefined} at={query.get('at') ?? undefined} selected={query.get('sel') ?? undefined}

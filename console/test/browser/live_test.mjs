@@ -126,7 +126,7 @@ test('a claim: what it asked for, what it got and why, its life until it is rele
   assert.match(steps[0], /created \d\d:\d\d/);
   assert.match(steps[1], /allocated/);
   assert.match(steps[2], /reserved .*kep-6080-same-numa/);
-  assert.match(steps[3], /prepared (not known|\d\d:\d\d)/);
+  assert.match(steps[3], /prepared (unknown|\d\d:\d\d)/);
   assert.match(steps[4], /released not yet/);
   await up.api('DELETE', '/api/v1/namespaces/default/pods/kep-6080-same-numa');
   await page.locator('h1 .state-tag', { hasText: 'released' }).waitFor();

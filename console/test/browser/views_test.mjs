@@ -107,7 +107,7 @@ test('a claim: requests beside what they got, why, its life; released while one 
   assert.match(steps[0], /created \d\d:\d\d:\d\d/);
   assert.match(steps[1], /allocated \d\d:\d\d:\d\d \+0 s/);
   assert.match(steps[2], /reserved .*kep-6080-same-numa/);
-  assert.match(steps[3], /prepared not known/);
+  assert.match(steps[3], /prepared unknown/);
   assert.match(steps[4], /released not yet/);
   own.change({ c: [{ namespace: 'default', name: 'kep-6080-same-numa-devices-xxwwr', removed: true }] });
   await page.locator('h1 .state-tag', { hasText: 'released' }).waitFor();

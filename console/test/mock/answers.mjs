@@ -14,7 +14,7 @@ export function deviceDetail(p, id) {
   const d = p.devices;
   const shape = p.shapes[d.shape[id]];
   const holders = p.claims.filter((claim) => claim.devices.includes(id));
-  const words = ['free: no claim has been given it', 'held by', 'shared by', 'partitioned: partitions of it are in use', 'blocked: compatibility group mig of mig-0 excludes it', 'gone: its driver no longer lists it, but it is held by'];
+  const words = ['free: not allocated to any claim', 'held by', 'shared by', 'partitioned: partitions of it are in use', 'blocked: compatibility group mig of mig-0 excludes it', 'gone: its driver no longer lists it, but it is held by'];
   const state = d.state[id];
   const who = holders.map((claim) => `pod ${claim.namespace}/${claim.pods[0]}`).join(' and ');
   return {

@@ -65,7 +65,6 @@ export class MockServer {
   }
 
   send(line) {
-    this.lastSent = Date.now();
     const text = `${JSON.stringify(line)}\n`;
     for (const response of this.streams) response.write(text);
   }

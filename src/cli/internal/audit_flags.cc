@@ -22,11 +22,12 @@ void AddAuditFlags(CLI::App& app, AuditFlags& flags) {
          "Audit policy (audit.k8s.io/v1 Policy); without one writes are logged at level Metadata")
       ->type_name("FILE");
   app.add_option("--audit-log-maxsize", flags.max_megabytes,
-                 "Rotate the audit log at this size in megabytes; 0: never")
+                 "Rotate the audit log at this size in megabytes; 0 means never")
       ->type_name("NUMBER")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 20).description(""))
       ->capture_default_str();
-  app.add_option("--audit-log-maxbackup", flags.max_backups, "Rotated audit logs to keep; 0: all")
+  app.add_option("--audit-log-maxbackup", flags.max_backups,
+                 "Number of rotated audit logs to keep; 0 means all")
       ->type_name("NUMBER")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 20).description(""))
       ->capture_default_str();
@@ -39,8 +40,7 @@ std::optional<plane::AuditOptions> ReadAuditFlags(Io& io, const AuditFlags& flag
   options.max_backups = static_cast<std::size_t>(flags.max_backups);
   if (flags.policy.empty()) return options;
   if (flags.path.empty()) {
-    UsageError(io, "--audit-policy-file says what is written down, but not where to",
-               "add --audit-log-path FILE");
+    UsageError(io, "--audit-policy-file needs --audit-log-path", "add --audit-log-path FILE");
     return std::nullopt;
   }
   const Sources sources = LoadSources(std::vector<std::string>{flags.policy}, io.in);

@@ -25,17 +25,17 @@ const CommandRow* FindCommand(std::string_view word);
 
 // What `dray --help` says above and below the commands.
 inline constexpr std::string_view kAbout =
-    "dray gives devices to the workloads that ask for them, by the rules of resource.k8s.io, and "
-    "says why when it cannot.";
+    "dray implements Dynamic Resource Allocation (resource.k8s.io) for Kubernetes: it gives "
+    "devices to the workloads that request them, and explains why when it cannot.";
 inline constexpr std::string_view kExamples = R"(Examples:
   dray up --demo                           run a small cluster, for kubectl
-  dray plan -f manifests/                  see who would get what where
-  dray explain pod/train -f manifests/     see why a pod gets nothing, and what would help
+  dray plan -f manifests/                  see which pods would be placed where
+  dray explain pod/train -f manifests/     see why a pod is pending, and what would help
   dray validate -f manifests/              check every manifest of a folder
   kubectl get resourceslices,deviceclasses,resourceclaims -A -o yaml | dray validate -f -
-                                           check what a cluster has
-  dray features                            see what can be switched on and off
+                                           check the objects of a cluster
+  dray features                            list the feature gates
 
-'dray COMMAND --help' explains a command.)";
+Run 'dray COMMAND --help' for more about a command.)";
 
 }  // namespace dray::cli::internal

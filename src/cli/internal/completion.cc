@@ -170,7 +170,7 @@ Completion Complete(std::span<const std::string> words) {
   const std::optional<std::size_t> at = PlaceOfCommand(words);
   if (!at) {
     if (last.starts_with("-")) {
-      Offer(completion, last, "--help", "Show what the commands are");
+      Offer(completion, last, "--help", "List the commands");
       Offer(completion, last, "--version", "Print the version");
       return completion;
     }

@@ -145,8 +145,7 @@ Answer RunScenario(const std::string& folder, const console::SimulationRequest& 
   if (!request.policy.empty()) {
     options.policy = allocator::FindPolicy(request.policy);
     if (!options.policy) {
-      return Refusal(422, "Invalid",
-                     fmt::format("policy: there is none called \"{}\"", request.policy));
+      return Refusal(422, "Invalid", fmt::format("policy: unknown policy \"{}\"", request.policy));
     }
   }
   if (request.duration) options.duration = *request.duration;

@@ -76,7 +76,7 @@ class Names {
  private:
   std::string FindHint(std::string_view domain, std::string_view id) const {
     const auto found = by_domain_.find(domain);
-    if (found == by_domain_.end()) return "the given devices of that driver have none";
+    if (found == by_domain_.end()) return "the devices of that driver in the input have none";
     const std::vector<std::string_view> ids(found->second.begin(), found->second.end());
     if (const auto closest = base::ClosestMatch(id, ids)) {
       return fmt::format("did you mean \"{}/{}\"?", domain, *closest);
@@ -88,7 +88,7 @@ class Names {
     if (ids.size() > kMostNamesInHint) {
       list += fmt::format(" and {} more", ids.size() - kMostNamesInHint);
     }
-    return fmt::format("the given devices have {}", list);
+    return fmt::format("the devices in the input have {}", list);
   }
 
   base::StringMap<std::string> hints_;  // by name
@@ -161,8 +161,8 @@ class ExpressionCheck {
       const bool known = drivers_.contains(read.domain) || attributes_.Knows(read.domain);
       if (!meant && !known) continue;
       Add(object, field, "UnknownAttribute", "attribute", read,
-          meant ? fmt::format("request \"{}\" derives \"{}\", which constraints see and selectors "
-                              "do not (KEP-6080)",
+          meant ? fmt::format("request \"{}\" derives \"{}\", which can be used in constraints but "
+                              "not in selectors (KEP-6080)",
                               meant->request, meant->name)
                 : attributes_.Hint(read.domain, read.id));
     }
@@ -188,13 +188,13 @@ class ExpressionCheck {
 
   void Add(std::size_t object, const ExpressionField& field, std::string_view reason,
            std::string_view what, const cel::Reads::Name& read, std::string hint) {
-    findings_.push_back(
-        {.object = object,
-         .path = field.path,
-         .severity = api::Severity::kWarning,
-         .reason = std::string(reason),
-         .message = fmt::format("no given device has the {} \"{}/{}\"", what, read.domain, read.id),
-         .hint = std::move(hint)});
+    findings_.push_back({.object = object,
+                         .path = field.path,
+                         .severity = api::Severity::kWarning,
+                         .reason = std::string(reason),
+                         .message = fmt::format("no device in the input has the {} \"{}/{}\"", what,
+                                                read.domain, read.id),
+                         .hint = std::move(hint)});
   }
 
   // KEP-5004: a node has a resource by a device plugin or by DRA, not by both. Where it has both,
@@ -230,12 +230,12 @@ class ExpressionCheck {
              .path = (base::FieldPath("status") / "allocatable").Key(name),
              .severity = api::Severity::kWarning,
              .reason = "DevicePluginAndDevices",
-             .message = fmt::format("the node has \"{}\" by a device plugin and {} device{} of "
-                                    "DeviceClass \"{}\", which serves the same name",
+             .message = fmt::format("the node has \"{}\" from a device plugin, and also {} "
+                                    "device{} of DeviceClass \"{}\", which serves the same name",
                                     name, devices, devices == 1 ? "" : "s", *class_name),
-             .hint =
-                 "a node has a resource by one of them (KEP-5004): pods that ask for it by name "
-                 "get the device plugin's, and the devices are for claims only",
+             .hint = "a node provides a resource in one of the two ways (KEP-5004): pods that "
+                     "request it by name get the device plugin's, and the DRA devices can only be "
+                     "used by claims",
              .related = served_by});
       }
     }

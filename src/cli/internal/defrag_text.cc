@@ -168,7 +168,7 @@ std::string KeptTable(const planner::Defrag& found, const TableOptions& options,
   if (found.kept.empty()) return "";
   std::vector<Row> rows;
   if (options.headers) {
-    rows.push_back({{"STAYS", kBold}, {"NODE", kBold}, {"RULE", kBold}, {"REASON", kBold}});
+    rows.push_back({{"NOT MOVED", kBold}, {"NODE", kBold}, {"RULE", kBold}, {"REASON", kBold}});
   }
   for (const planner::KeptPod& kept : found.kept) {
     rows.push_back({{"pod/" + Shown(kept.pod)},
@@ -179,7 +179,7 @@ std::string KeptTable(const planner::Defrag& found, const TableOptions& options,
   }
   std::string text = Columns(rows, paint);
   if (!options.wide && found.kept.size() > kShownKept) {
-    text += fmt::format("and {} more; -o wide shows all\n", found.kept.size() - kShownKept);
+    text += fmt::format("and {} more; -o wide lists all\n", found.kept.size() - kShownKept);
   }
   return text;
 }
@@ -190,31 +190,31 @@ std::string DefragSummary(const planner::Defrag& found) {
     for (const std::string& reason : found.reasons) text += reason + "\n";
     if (found.gave_up) {
       text += fmt::format(
-          "gave up after {} attempts to place a pod; --attempts allows more, and fewer pods, nodes "
-          "or moves take fewer\n",
+          "gave up after {} placement attempts; allow more with --attempts, or ask for fewer pods, "
+          "nodes or moves\n",
           found.attempts);
     } else if (found.reasons.empty()) {
-      text += fmt::format("no list of at most {} does it\n", Plural(found.most, "move"));
+      text += fmt::format("no list of at most {} is enough\n", Plural(found.most, "move"));
     }
     return text;
   }
   if (found.moves.empty()) {
     text = found.arrivals.empty() && found.free_nodes.empty()
-               ? "no pod waits without a place; nothing has to move\n"
+               ? "no pod is pending; nothing has to move\n"
                : "nothing has to move\n";
   } else {
     text = Plural(found.moves.size(), "move");
     if (found.shortest) {
-      text += found.cheapest ? "; no shorter list does it, and none of less important pods"
-                             : "; no shorter list does it";
+      text += found.cheapest ? "; no shorter list is enough, and none with less important pods"
+                             : "; no shorter list is enough";
     } else {
       text += "; there may be a shorter list";
     }
     text += '\n';
   }
   if (!found.others.empty()) {
-    text += fmt::format("note: {} also wait{}, and may come before: pod {}{}\n",
-                        Plural(found.others.size(), "pod"), found.others.size() == 1 ? "s" : "",
+    text += fmt::format("note: {} {} also pending and may be scheduled first: pod {}{}\n",
+                        Plural(found.others.size(), "pod"), found.others.size() == 1 ? "is" : "are",
                         Shown(found.others.front()), found.others.size() > 1 ? ", ..." : "");
   }
   return text;

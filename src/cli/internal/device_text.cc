@@ -265,7 +265,7 @@ std::string DeviceTreeText(const DeviceTree& tree, const TextStyle& style, base:
         node.marks.empty() ? node.name : fmt::format("{} ({})", node.name, Join(node.marks));
     writer.Add(head, node.pools, node.name);
   }
-  if (!tree.pools.empty()) writer.Add("devices of no single node", tree.pools, "");
+  if (!tree.pools.empty()) writer.Add("devices of more than one node", tree.pools, "");
   return writer.Take();
 }
 

@@ -27,17 +27,18 @@ std::optional<std::string> ReadFile(Io& io, const char* flag, const std::string&
 
 void AddEtcdFlags(CLI::App& app, EtcdFlags& flags) {
   app.add_option("--etcd-cafile", flags.authorities,
-                 "Who may have signed etcd's certificates (PEM); etcd is then reached over TLS")
+                 "CA bundle for etcd's server certificate (PEM); enables TLS")
       ->type_name("FILE");
-  app.add_option("--etcd-certfile", flags.certificate, "Certificate that is shown to etcd (PEM)")
+  app.add_option("--etcd-certfile", flags.certificate, "Client certificate for etcd (PEM)")
       ->type_name("FILE");
-  app.add_option("--etcd-keyfile", flags.key, "Its private key (PEM)")->type_name("FILE");
-  app.add_option("--etcd-user", flags.user, "User of etcd, where a certificate is not enough")
-      ->type_name("NAME");
-  app.add_option("--etcd-password-file", flags.password_file, "File with the user's password")
+  app.add_option("--etcd-keyfile", flags.key, "Private key of the client certificate (PEM)")
+      ->type_name("FILE");
+  app.add_option("--etcd-user", flags.user, "User name for etcd")->type_name("NAME");
+  app.add_option("--etcd-password-file", flags.password_file,
+                 "File with the password of --etcd-user")
       ->type_name("FILE");
   app.add_option("--etcd-prefix", flags.prefix,
-                 "What all keys begin with, unless the address says it; default /dray")
+                 "Prefix of all keys, unless the address has one (default /dray)")
       ->type_name("PREFIX");
 }
 
@@ -48,12 +49,12 @@ bool AnyEtcdFlag(const EtcdFlags& flags) {
 
 bool ReadEtcdFlags(Io& io, const EtcdFlags& flags, store::EtcdOptions& options) {
   if (flags.certificate.empty() != flags.key.empty()) {
-    UsageError(io, "--etcd-certfile and --etcd-keyfile belong together",
+    UsageError(io, "--etcd-certfile and --etcd-keyfile must be given together",
                "give both, or none of them");
     return false;
   }
   if (flags.user.empty() != flags.password_file.empty()) {
-    UsageError(io, "--etcd-user and --etcd-password-file belong together",
+    UsageError(io, "--etcd-user and --etcd-password-file must be given together",
                "give both, or none of them");
     return false;
   }

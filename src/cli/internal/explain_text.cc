@@ -172,16 +172,17 @@ std::string HelpText(const planner::Help& help, std::string_view what, const Tex
       add(Sentence(cure));
     }
   };
-  if (!help.hints.empty()) head(kGreen, "what is wrong first");
+  if (!help.hints.empty()) head(kGreen, "fix these first");
   for (const std::string& hint : help.hints) add(hint);
   if (help.cures.empty()) {
-    text += Wrapped("No single change that was tried would be enough.", style.columns) + '\n';
+    text +=
+        Wrapped("None of the changes that were tried is enough by itself.", style.columns) + '\n';
   } else {
     head(kGreen, fmt::format("{}, each by itself", what));
     for (const planner::Cure& cure : help.cures) add(Sentence(cure));
   }
   others(planner::Verified::kInsufficient, "what would not be enough");
-  others(planner::Verified::kUnknown, "what was not tried, for there was too much to try");
+  others(planner::Verified::kUnknown, "not tried, because there were too many changes to try");
   return text;
 }
 

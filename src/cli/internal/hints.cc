@@ -52,9 +52,9 @@ std::string NodesOfSlice(const Slip& slip) {
   const auto* slice = slip.object.As<api::ResourceSlice>();
   if (slice == nullptr || slip.path != "spec" || slip.error.type != ErrorType::kRequired) return "";
   return slice->spec.shared_counters && !slice->spec.devices
-             ? "a slice that only has sharedCounters says which nodes it is for, too: add the "
-               "nodeName of the devices' slice"
-             : "say which nodes reach the devices, as in nodeName: node-1 or allNodes: true";
+             ? "a slice that only has sharedCounters also has to name its nodes: add the nodeName "
+               "of the devices' slice"
+             : "name the nodes that can use the devices, as in nodeName: node-1 or allNodes: true";
 }
 
 // The claim's part of a claim or template, or null.
@@ -96,7 +96,7 @@ std::string FieldsOfExactly(const Slip& slip) {
     const bool flat = std::ranges::any_of(*request.unknown, [](const api::UnknownField& field) {
       return field.name == "deviceClassName";
     });
-    if (flat) return "put deviceClassName and what belongs to it below `exactly:`";
+    if (flat) return "put deviceClassName and the fields that belong to it below `exactly:`";
   }
   return "";
 }
@@ -135,9 +135,9 @@ constexpr std::array kExamples = {
     Example{"pool.resourceSliceCount", ErrorType::kInvalid,
             "how many slices the pool has, this one included; 1 for a pool of one slice"},
     Example{".requestPolicy.default", ErrorType::kRequired,
-            "what a request gets that does not say how much it wants"},
+            "the amount for requests that name none"},
     Example{".requestPolicy.validRange.min", ErrorType::kRequired,
-            "the least that a request can have; less is rounded up to it"},
+            "the smallest amount; smaller requests are rounded up to it"},
 };
 
 std::string ShownByExample(const Slip& slip) {

@@ -48,8 +48,10 @@ std::optional<std::vector<api::Object>> ReadHollowCluster(Io& io, const std::str
   std::vector<simulator::Fault> faults;
   const std::optional<simulator::Scenario> scenario = simulator::ReadScenario(text, faults);
   if (scenario && !scenario->dump.empty()) {
-    io.err << fmt::format("error: {}: cluster.from: \"{}\" is for simulations; apply it instead\n",
-                          name, scenario->dump);
+    io.err << fmt::format(
+        "error: {}: cluster.from: \"{}\" only works in simulations; kubectl apply the dump "
+        "instead\n",
+        name, scenario->dump);
     return std::nullopt;
   }
   if (scenario) {

@@ -33,14 +33,14 @@ class StreamOutput final : public logs::Output {
 }  // namespace
 
 void AddLogFlags(CLI::App& app, LogFlags& flags) {
-  AddChoices(*app.add_option("--logging-format", flags.format,
-                             "How log records are written to standard error")
-                  ->type_name("text|json")
-                  ->capture_default_str(),
-             {"text", "json"});
+  AddChoices(
+      *app.add_option("--logging-format", flags.format, "Format of log records on standard error")
+           ->type_name("text|json")
+           ->capture_default_str(),
+      {"text", "json"});
   app.add_option("-v,--v", flags.verbosity,
-                 "Log verbosity: 0 warnings and slow operations, 2 changes, 3 every request, "
-                 "4 every decision")
+                 "Log verbosity: 0 warnings and slow operations, 2 changes, 3 every request, 4 "
+                 "every scheduling decision")
       ->type_name("NUMBER")
       ->check(CLI::Range(0, 10).description(""))
       ->capture_default_str();
@@ -70,9 +70,8 @@ std::optional<std::chrono::nanoseconds> ReadThreshold(Io& io, const std::string&
                                                       const std::string& text) {
   const auto duration = base::ParseGoDuration(text);
   if (duration.ok() && duration->count() >= 0) return *duration;
-  UsageError(
-      io, fmt::format("{}: \"{}\" must be a duration that is not negative", flag, Printable(text)),
-      "as in 500ms or 2s; 0 is never");
+  UsageError(io, fmt::format("{}: \"{}\" must be a duration of 0 or more", flag, Printable(text)),
+             "for example 500ms or 2s; 0 means never");
   return std::nullopt;
 }
 

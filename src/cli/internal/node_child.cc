@@ -24,8 +24,8 @@ constexpr std::chrono::seconds kLongestPause{60};
 constexpr std::chrono::seconds kPatience{10};
 
 std::string HowItEnded(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
-  return fmt::format("has ended with code {}", WEXITSTATUS(status));
+  if (WIFSIGNALED(status)) return fmt::format("was terminated by signal {}", WTERMSIG(status));
+  return fmt::format("exited with code {}", WEXITSTATUS(status));
 }
 
 }  // namespace

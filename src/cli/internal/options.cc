@@ -19,7 +19,7 @@ void AddFiles(CLI::App& app, FileFlags& files, const FileOptions& options) {
                  fmt::format("{} or - for standard input; may be repeated", options.what))
       ->type_name("FILE|DIR|-")
       ->allow_extra_args(options.many);
-  app.add_flag("-R,--recursive", files.recursive, "Look into the subfolders of folders");
+  app.add_flag("-R,--recursive", files.recursive, "Also read subfolders");
 }
 
 namespace {
@@ -69,7 +69,8 @@ void AddColor(CLI::App& app, std::string& color) {
 }
 
 void AddGates(CLI::App& app, std::vector<std::string>& texts) {
-  app.add_option("--feature-gates", texts, "Which features are on; 'dray features' lists them")
+  app.add_option("--feature-gates", texts,
+                 "Feature gates to enable or disable; 'dray features' lists them")
       ->type_name("A=true,B=false")
       ->allow_extra_args(false);
 }
@@ -104,11 +105,11 @@ std::optional<api::FeatureGates> ReadGatesToCheck(Io& io, const std::vector<std:
 }
 
 void AddStrict(CLI::App& app, bool& strict) {
-  app.add_flag("--strict", strict, "Unknown and repeated fields are errors, not warnings");
+  app.add_flag("--strict", strict, "Report unknown and duplicate fields as errors, not warnings");
 }
 
 void AddDataFolder(CLI::App& app, std::string& data) {
-  app.add_option("--data", data, "Folder for the database, keys and kubeconfigs; ~/.dray")
+  app.add_option("--data", data, "Folder for the database, keys and kubeconfigs (default ~/.dray)")
       ->type_name("DIR");
 }
 
@@ -126,10 +127,10 @@ bool IsPrivate(Io& io, std::string_view flag, const std::string& file) {
   const perms mode = about.permissions();
   if ((mode & (perms::others_all | perms::group_write)) == perms::none) return true;
   UsageError(io,
-             fmt::format("{}: {} holds secrets and others than its owner can read or write it "
-                         "(mode {:04o})",
+             fmt::format("{}: {} contains secrets, but users other than its owner can read or "
+                         "write it (mode {:04o})",
                          flag, file, static_cast<unsigned>(mode & perms::mask)),
-             fmt::format("if it has not been read by others: chmod 600 {}", file));
+             fmt::format("if nobody else has read it: chmod 600 {}", file));
   return false;
 }
 

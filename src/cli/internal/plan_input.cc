@@ -55,13 +55,17 @@ std::optional<std::vector<api::Object>> ServerObjects(InputFlags& flags, Io& io)
   const auto access = ReadAccess(io, flags.server);
   if (!access) {
     if (flags.files.names.empty())
-      io.err << "  hint: or name files with -f; -f - is standard input\n";
+      io.err << "  hint: name files with -f to work without a cluster; -f - reads standard input\n";
     return std::nullopt;
   }
   std::vector<std::string> notes;
   auto objects = ReadServer(*access, notes);
   if (!objects.ok()) {
-    UsageError(io, Printable(base::Message(objects.status())));
+    const bool away = objects.status().code() == StatusCode::kUnavailable;
+    UsageError(io, Printable(base::Message(objects.status())),
+               away ? "check that the API server is running, or choose another one with --context "
+                      "or --kubeconfig"
+                    : "");
     return std::nullopt;
   }
   for (const std::string& note : notes) io.err << "note: " << Printable(note) << '\n';
@@ -109,24 +113,22 @@ void AddInputFlags(CLI::App& app, InputFlags& flags, const FileOptions& files,
   AddServerFlags(app, flags.server);
   app.add_option("-n,--namespace", flags.namespace_, namespaces)->type_name("NS");
   app.add_flag("-A,--all-namespaces", flags.all_namespaces, "Show all namespaces");
-  AddChoices(
-      *app.add_option(
-              "--assume-nodes", flags.assume_nodes,
-              "Make up nodes that only slices or pods name: auto (if no Node is given), always, "
-              "never")
-           ->type_name("WHEN")
-           ->capture_default_str(),
-      {"auto", "always", "never"});
+  AddChoices(*app.add_option("--assume-nodes", flags.assume_nodes,
+                             "Assume nodes that only slices or pods name: auto (if the input has "
+                             "no Node), always, never")
+                  ->type_name("WHEN")
+                  ->capture_default_str(),
+             {"auto", "always", "never"});
   AddGates(app, flags.gates);
   AddStrict(app, flags.strict);
   AddColor(app, flags.color);
 }
 
 void AddPlanFlags(CLI::App& app, PlanFlags& flags, const FileOptions& files) {
-  AddInputFlags(app, flags, files, "Show this namespace only; objects that name none are in it");
+  AddInputFlags(app, flags, files, "Namespace to show, and of objects that name none");
   AddPolicy(app, flags.policy,
-            "Which devices a claim gets: the first that fit, as in Kubernetes, or those that leave "
-            "most for others")
+            "How devices are chosen: the first that fit, as in Kubernetes, or those that leave "
+            "most room for others")
       ->capture_default_str();
   AddConfig(app, flags.config);
 }
@@ -189,23 +191,28 @@ std::optional<Planned> MakePlan(PlanFlags& flags, Io& io) {
   return Planned{*std::move(plan), std::move(options)};
 }
 
+bool HasNamespace(std::span<const api::Object> objects, std::string_view name) {
+  return std::ranges::any_of(objects, [&](const api::Object& object) {
+    if (object.kind().namespaced) return object.metadata().namespace_ == name;
+    return object.kind().kind == "Namespace" && object.metadata().name == name;
+  });
+}
+
 bool HasNamespace(const planner::Plan& plan, std::string_view name) {
   const auto here = [&](const auto& outcome) { return outcome.namespace_ == name; };
   return std::ranges::any_of(plan.pods, here) || std::ranges::any_of(plan.claims, here) ||
-         std::ranges::any_of(plan.objects, [&](const api::Object& object) {
-           if (object.kind().namespaced) return object.metadata().namespace_ == name;
-           return object.kind().kind == "Namespace" && object.metadata().name == name;
-         });
+         HasNamespace(plan.objects, name);
 }
 
-int NoSuchNamespace(Io& io, const planner::Plan& plan, const std::string& name) {
+int NoSuchNamespace(Io& io, std::span<const api::Object> objects, const std::string& name) {
   std::set<std::string> spaces;
-  for (const api::Object& object : plan.objects) {
+  for (const api::Object& object : objects) {
     if (object.kind().namespaced) spaces.insert(object.metadata().namespace_);
   }
   const std::vector<std::string_view> names(spaces.begin(), spaces.end());
   const auto meant = base::ClosestMatch(name, names);
-  return UsageError(io, fmt::format("there is nothing in namespace \"{}\"", name),
+  return UsageError(io,
+                    fmt::format("namespace \"{}\" not found: the input has no object in it", name),
                     meant           ? fmt::format("did you mean {}?", *meant)
                     : names.empty() ? ""
                                     : fmt::format("there is {}", fmt::join(names, ", ")));

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "allocator/policy.h"
@@ -73,8 +75,9 @@ struct Planned {
 std::optional<Planned> MakePlan(PlanFlags& flags, Io& io);
 
 // Whether anything is in a namespace, or it is there itself.
+bool HasNamespace(std::span<const api::Object> objects, std::string_view name);
 bool HasNamespace(const planner::Plan& plan, std::string_view name);
 // Tells that it is not there, with what was probably meant.
-int NoSuchNamespace(Io& io, const planner::Plan& plan, const std::string& name);
+int NoSuchNamespace(Io& io, std::span<const api::Object> objects, const std::string& name);
 
 }  // namespace dray::cli::internal

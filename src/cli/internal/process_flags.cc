@@ -36,10 +36,8 @@ bool Choose(Io& io, std::string_view flag, const std::string& text,
   }
   const auto duration = base::ParseGoDuration(text);
   if (!duration.ok() || duration->count() < 0) {
-    UsageError(
-        io,
-        fmt::format("{}: \"{}\" must be a duration that is not negative", flag, Printable(text)),
-        "as in 15s");
+    UsageError(io, fmt::format("{}: \"{}\" must be a duration of 0 or more", flag, Printable(text)),
+               "as in 15s");
     return false;
   }
   to = *duration;
@@ -68,16 +66,14 @@ bool ReadElection(Io& io, const ProcessFlags& flags, const scheduler::LoadedConf
   lease.namespace_ = first(flags.resource_namespace, said.resource_namespace, lease.namespace_);
   if (!options.leader_elect) return true;
   if (const Status fits = client::CheckLease(lease); !fits.ok()) {
-    UsageError(
-        io, Printable(base::Message(fits)),
-        "the lease has the name that --leader-elect-resource-name gives it, else that of the "
-        "process; a scheduler's is that of its first profile");
+    UsageError(io, Printable(base::Message(fits)),
+               "name the lease with --leader-elect-resource-name; a scheduler's default is the "
+               "name of its first profile");
     return false;
   }
   if (lease.name == kTheirLease && lease.namespace_ == "kube-system") {
-    io.err << "warning: the lease kube-system/kube-scheduler is kube-scheduler's: while this "
-              "process has it, no kube-scheduler schedules, and while that has it, this one does "
-              "not\n";
+    io.err << "warning: the lease kube-system/kube-scheduler is the one of kube-scheduler: only "
+              "one of them schedules at a time, this process or kube-scheduler\n";
   }
   return true;
 }
@@ -142,7 +138,7 @@ bool ReadServing(Io& io, const ProcessFlags& flags, plane::ProcessOptions& optio
   serving.always_allow = flags.always_allow;
   serving.skip_lookup = flags.skip_lookup;
   if (flags.certificate_file.empty() != flags.key_file.empty()) {
-    UsageError(io, "--tls-cert-file and --tls-private-key-file must both be given, or none");
+    UsageError(io, "--tls-cert-file and --tls-private-key-file must be given together");
     return false;
   }
   if (!IsPrivate(io, "--tls-private-key-file", flags.key_file)) return false;
@@ -177,13 +173,13 @@ void AddElectionFlags(CLI::App& app, ProcessFlags& flags, const ProcessKind& kin
       "--leader-elect", [&flags](std::int64_t given) { flags.leader_elect = given > 0; },
       "Use leader election (default true)");
   app.add_option("--leader-elect-resource-name", flags.resource_name,
-                 fmt::format("Name of the lease; {} if not given", kind.lease))
+                 fmt::format("Name of the lease (default {})", kind.lease))
       ->type_name("NAME");
   app.add_option("--leader-elect-resource-namespace", flags.resource_namespace,
-                 "Its namespace (default kube-system)")
+                 "Namespace of the lease (default kube-system)")
       ->type_name("NAME");
   app.add_option("--leader-elect-resource-lock", flags.resource_lock,
-                 "Kind of object for leader election")
+                 "Kind of object used for leader election")
       ->type_name("leases")
       ->check(CLI::IsMember({"leases"}).description(""));
   AddDuration(app, "--leader-elect-lease-duration", flags.lease_duration,
@@ -202,19 +198,20 @@ void AddServingFlags(CLI::App& app, ProcessFlags& flags, const ProcessKind& kind
       ->type_name("IP")
       ->capture_default_str();
   app.add_option("--secure-port", flags.secure_port,
-                 "HTTPS port for health and metrics; 0: do not serve")
+                 "HTTPS port for health and metrics; 0 disables it")
       ->type_name("PORT")
       ->check(CLI::Range(0, 65535).description(""))
       ->capture_default_str();
   app.add_option("--tls-cert-file", flags.certificate_file,
-                 "Serving certificate with its chain; self-signed if not given")
+                 "Serving certificate with its chain (default: self-signed)")
       ->type_name("FILE");
-  app.add_option("--tls-private-key-file", flags.key_file, "Its key")->type_name("FILE");
+  app.add_option("--tls-private-key-file", flags.key_file, "Private key of the serving certificate")
+      ->type_name("FILE");
   app.add_option("--client-ca-file", flags.client_authority_file,
-                 "CA of client certificates; that of the API server if not given")
+                 "CA of client certificates (default: that of the API server)")
       ->type_name("FILE");
   app.add_option("--authorization-always-allow-paths", flags.always_allow,
-                 "Paths that need no authorization")
+                 "Paths that anyone may read without authorization")
       ->type_name("PATHS")
       ->delimiter(',')
       ->capture_default_str();
@@ -230,11 +227,10 @@ void AddServingFlags(CLI::App& app, ProcessFlags& flags, const ProcessKind& kind
               "How long to cache access reviews that deny")
       ->capture_default_str();
   app.add_option("--authentication-kubeconfig", flags.authentication_kubeconfig,
-                 fmt::format("Kubeconfig for token reviews; that of the {} if not given", kind.who))
+                 fmt::format("Kubeconfig for token reviews (default: that of the {})", kind.who))
       ->type_name("FILE");
-  app.add_option(
-         "--authorization-kubeconfig", flags.authorization_kubeconfig,
-         fmt::format("Kubeconfig for access reviews; that of the {} if not given", kind.who))
+  app.add_option("--authorization-kubeconfig", flags.authorization_kubeconfig,
+                 fmt::format("Kubeconfig for access reviews (default: that of the {})", kind.who))
       ->type_name("FILE");
   AddHttp2Flags(app, flags.http2);
 }
@@ -244,7 +240,7 @@ void AddServingFlags(CLI::App& app, ProcessFlags& flags, const ProcessKind& kind
 void AddHttp2Flags(CLI::App& app, Http2Flags& flags) {
   app.add_flag("--disable-http2-serving", flags.disable, "Serve HTTP/1.1 only");
   app.add_option("--http2-max-streams-per-connection", flags.max_streams,
-                 "Requests at a time of a connection of HTTP/2; 0: 250")
+                 "Maximum concurrent streams of an HTTP/2 connection; 0 means 250")
       ->type_name("NUMBER")
       ->check(CLI::Range(0, 100'000).description(""))
       ->capture_default_str();
@@ -254,10 +250,10 @@ void AddProcessFlags(CLI::App& app, ProcessFlags& flags, const ProcessKind& kind
   flags.secure_port = kind.port;
   AddElectionFlags(app, flags, kind);
   app.add_option("--kube-api-qps", flags.qps,
-                 "Requests a second to the API server; not limited if not given")
+                 "Requests per second to the API server (default: unlimited)")
       ->type_name("NUMBER");
   app.add_option("--kube-api-burst", flags.burst,
-                 "Burst above --kube-api-qps; twice that if not given")
+                 "Burst for --kube-api-qps (default: twice as many)")
       ->type_name("NUMBER");
   AddServingFlags(app, flags, kind);
 }
@@ -294,7 +290,7 @@ Status WatchProcess(Io& io, const logs::Logger& log, const plane::RemoteProcess&
     const std::string leader = process.leader();
     std::string state(doing);
     if (process.leading() && !process.Connection().ok()) {
-      state = "paused: the cluster cannot be seen";
+      state = "paused: the API server cannot be reached";
     } else if (!process.leading()) {
       state = leader.empty() ? "waiting for the lease"
                              : fmt::format("waiting: {} has the lease", Printable(leader));
@@ -304,7 +300,7 @@ Status WatchProcess(Io& io, const logs::Logger& log, const plane::RemoteProcess&
     std::string now(base::Message(process.Connection()));
     if (now != trouble) {
       now.empty() ? log.Info(0, "The API server is back")
-                  : log.Warning("The cluster cannot be seen", {{"err", now}});
+                  : log.Warning("The API server cannot be reached", {{"err", now}});
     }
     trouble = std::move(now);
     std::string lease(base::Message(process.Election()));

@@ -40,7 +40,7 @@ void ReadHttp2Flags(const Http2Flags& flags, Options& options) {
 // Whose flags they are.
 struct ProcessKind {
   std::string_view who = "scheduler";
-  std::string_view lease = "that of the first profile";  // if none is named
+  std::string_view lease = "the name of the first profile";  // if none is named
   int port = plane::kSchedulerPort;
 };
 

@@ -28,7 +28,7 @@ struct RuleText {
 constexpr std::array kRules = {
     RuleText{"FieldValueNotFound", "A field names something that does not exist"},
     RuleText{"FieldValueRequired", "A required field is missing"},
-    RuleText{"FieldValueDuplicate", "A value is there twice that must be unique"},
+    RuleText{"FieldValueDuplicate", "A value that must be unique appears twice"},
     RuleText{"FieldValueInvalid", "A value is not valid"},
     RuleText{"FieldValueTypeInvalid", "A value has the wrong type"},
     RuleText{"FieldValueNotSupported", "A value is not one of those that are supported"},
@@ -36,14 +36,14 @@ constexpr std::array kRules = {
     RuleText{"FieldValueTooLong", "A value is too long"},
     RuleText{"FieldValueTooMany", "A list has too many entries"},
     RuleText{"UnknownField", "A field does not exist"},
-    RuleText{"DuplicateField", "A field is there twice"},
+    RuleText{"DuplicateField", "A field appears twice"},
     RuleText{"SyntaxError", "The text is neither YAML nor JSON"},
     RuleText{"TypeMismatch", "A value has another type than its field"},
     RuleText{"FeatureGateOff", "A field belongs to a feature whose gate is off"},
     RuleText{"OnlyInDray", "Kubernetes does not accept what dray accepts"},
-    RuleText{"ServerWarning", "A server would warn of this"},
+    RuleText{"ServerWarning", "A server would warn about this"},
     RuleText{"SkippedKind", "Objects of this kind are not checked"},
-    RuleText{"SuspiciousExpression", "An expression probably does not do what it should"},
+    RuleText{"SuspiciousExpression", "An expression probably does not do what is intended"},
 };
 
 // "UnknownDeviceClass" is "Unknown device class".

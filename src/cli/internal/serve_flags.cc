@@ -62,7 +62,7 @@ bool ReadStore(Io& io, const ServeFlags& flags, plane::PlaneOptions& options) {
   }
   if (options.store.kind != plane::StoreAddress::Kind::kEtcd) {
     if (!AnyEtcdFlag(flags.etcd)) return true;
-    UsageError(io, "--etcd-… flags say how etcd is reached, and --store does not name one",
+    UsageError(io, "--etcd-... flags need an etcd address in --store",
                "as in --store etcd://127.0.0.1:2379");
     return false;
   }
@@ -76,33 +76,36 @@ bool ReadStore(Io& io, const ServeFlags& flags, plane::PlaneOptions& options) {
 
 void AddServeFlags(CLI::App& app, ServeFlags& flags) {
   AddDataFolder(app, flags.data);
-  app.add_option("--store", flags.store,
-                 "Where objects are: sqlite:FILE, memory, or etcd://HOST:PORT,HOST:PORT/PREFIX "
-                 "(etcds:// over TLS); sqlite:DATA/dray.db if not given")
+  app.add_option(
+         "--store", flags.store,
+         "Where objects are stored: sqlite:FILE, memory, or etcd://HOST:PORT,HOST:PORT/PREFIX "
+         "(etcds:// for TLS) (default sqlite:DATA/dray.db)")
       ->type_name("STORE");
   AddEtcdFlags(app, flags.etcd);
-  app.add_option("--listen", flags.listen, "Address and port; port 0 is a free one")
+  app.add_option("--listen", flags.listen, "Address and port to listen on; port 0 picks a free one")
       ->type_name("ADDRESS:PORT")
       ->capture_default_str();
   app.add_option("--advertise", flags.advertise,
-                 "Names and addresses that clients use, for the certificate; the first one is in "
-                 "the kubeconfigs. That of --listen if not given")
+                 "Names and addresses that clients use, for the serving certificate; the first one "
+                 "is written to the kubeconfigs (default: the address of --listen)")
       ->type_name("HOST,HOST")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--token-auth-file", flags.tokens,
-                 "Bearer tokens, as kube-apiserver has them: token,user,uid,\"group,group\" lines")
+  app.add_option(
+         "--token-auth-file", flags.tokens,
+         "File of bearer tokens in kube-apiserver's format: token,user,uid,\"group,group\" lines")
       ->type_name("FILE");
   AddHttp2Flags(app, flags.http2);
 }
 
 void AddServeReports(CLI::App& app, ServeFlags& flags) {
   AddThreshold(app, kSlowRequest, flags.slow_request,
-               "Log requests that take longer, step by step; 0: none");
+               "Log requests that take longer than this, step by step; 0 means none");
   AddThreshold(app, kSlowCommit, flags.slow_commit,
-               "/healthz fails while the disk takes longer for a commit; 0: never");
+               "/healthz fails while a commit to disk takes longer than this; 0 means never");
   AddThreshold(app, kStuckRequest, flags.stuck_request,
-               "/readyz and /healthz fail while a request waits longer for a thread; 0: never");
+               "/readyz and /healthz fail while a request waits longer than this for a thread; 0 "
+               "means never");
   AddAuditFlags(app, flags.audit);
 }
 
@@ -121,7 +124,7 @@ bool ReadServeFlags(Io& io, const ServeFlags& flags, plane::PlaneOptions& option
   for (const std::string& host : flags.advertise) {
     if (IsHost(host)) continue;
     UsageError(io, fmt::format("--advertise: \"{}\" must be a name or an address", host),
-               "as in api.example.com or 10.0.0.7; the port is that of --listen");
+               "for example api.example.com or 10.0.0.7; the port is that of --listen");
     return false;
   }
   options.advertise = flags.advertise;

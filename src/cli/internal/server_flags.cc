@@ -11,10 +11,9 @@ namespace dray::cli::internal {
 
 void AddServerFlags(CLI::App& app, ServerFlags& flags) {
   app.add_option("--kubeconfig", flags.kubeconfig,
-                 "How to reach the API server; else $KUBECONFIG, ~/.kube/config")
+                 "Kubeconfig of the API server (default $KUBECONFIG, else ~/.kube/config)")
       ->type_name("FILE");
-  app.add_option("--context", flags.context, "Which of the kubeconfig's contexts to use")
-      ->type_name("NAME");
+  app.add_option("--context", flags.context, "Context of the kubeconfig to use")->type_name("NAME");
 }
 
 std::optional<client::ServerAccess> ReadAccess(Io& io, const ServerFlags& flags) {

@@ -111,13 +111,13 @@ StatusOr<std::vector<api::Object>> ReadServer(const client::ServerAccess& access
       continue;
     }
     if (!listing.ok()) {
-      return base::Annotate(listing.status(), fmt::format("{} of {}", kind.plural, access.url));
+      return base::Annotate(listing.status(), fmt::format("cannot list {} at {}", kind.plural, access.url));
     }
     std::move(listing->objects.begin(), listing->objects.end(), std::back_inserter(objects));
   }
   if (!hidden.empty()) {
     std::ranges::sort(hidden);
-    notes.push_back(fmt::format("{} may not be read by this user; taken as if there were none",
+    notes.push_back(fmt::format("{} may not be read by this user; planned as if there were none",
                                 fmt::join(hidden, ", ")));
   }
   return objects;

@@ -137,7 +137,7 @@ StatusOr<ExecCredential> ReadCredential(std::string_view json, const std::string
   const DocumentNode answer = api::ParseJson(json, diagnostics);
   if (!diagnostics.empty() || answer.kind != DocumentNode::Kind::kMap ||
       TextIn(&answer, "kind") != "ExecCredential") {
-    return fault("what it says is no ExecCredential in JSON");
+    return fault("its output is not an ExecCredential in JSON");
   }
   if (const std::string version = TextIn(&answer, "apiVersion"); version != api_version) {
     return fault(fmt::format("it was asked for {} and answers with {}", api_version, version));
@@ -162,7 +162,7 @@ StatusOr<ExecCredential> ReadCredential(std::string_view json, const std::string
   }
   if (const std::string until = TextIn(&status->value, "expirationTimestamp"); !until.empty()) {
     const auto time = base::Time::ParseRfc3339(until);
-    if (!time.ok()) return fault(fmt::format("expirationTimestamp \"{}\" is no time", until));
+    if (!time.ok()) return fault(fmt::format("expirationTimestamp \"{}\" is not a time", until));
     credential.expires = *time;
   }
   return credential;

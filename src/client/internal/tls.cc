@@ -108,7 +108,7 @@ StatusOr<SslContextPtr> MakeSslContext(const ServerAccess& access) {
           "client-key is encrypted, and pass phrases are not supported: `openssl pkey -in KEY "
           "-out PLAIN` writes it without one");
     }
-    return Unusable("client-certificate and client-key must be PEM and belong together");
+    return Unusable("client-certificate and client-key must be PEM and match each other");
   }
   return context;
 }

@@ -79,7 +79,7 @@ Status Socket::TunnelSocks(const Endpoint& endpoint) {
       const std::string method,
       ask(named ? std::string_view("\x05\x02\x00\x02", 4) : std::string_view("\x05\x01\x00", 3),
           2));
-  if (method[0] != 5) return Refused(proxy, "it is no SOCKS5 proxy");
+  if (method[0] != 5) return Refused(proxy, "it is not a SOCKS5 proxy");
   if (method[1] == 2 && named) {
     const std::string who =
         fmt::format("\x01{}{}{}{}", static_cast<char>(proxy.username.size()), proxy.username,
@@ -87,7 +87,7 @@ Status Socket::TunnelSocks(const Endpoint& endpoint) {
     DRAY_ASSIGN_OR_RETURN(const std::string known, ask(who, 2));
     if (known[1] != 0) return Refused(proxy, "it does not know this user and password");
   } else if (method[1] != 0) {
-    return Refused(proxy, "it wants to know who asks in a way that is not supported");
+    return Refused(proxy, "it requires an authentication method that is not supported");
   }
   const auto port = static_cast<std::uint16_t>(std::stoul(endpoint.port));
   std::string request("\x05\x01\x00\x03", 4);

@@ -44,7 +44,7 @@ std::string PoolFault(const std::vector<const api::ResourceSlice*>& slices) {
     count = slice->spec.pool.resource_slice_count;
     for (const api::Device& device : slice->spec.devices.value_or(std::vector<api::Device>())) {
       if (!devices.insert(device.name).second) {
-        return fmt::format("device {} is there twice", device.name);
+        return fmt::format("device {} appears twice", device.name);
       }
     }
   }
@@ -61,7 +61,7 @@ std::string CounterFault(const std::vector<const api::ResourceSlice*>& slices) {
     for (const api::CounterSet& set :
          slice->spec.shared_counters.value_or(std::vector<api::CounterSet>())) {
       auto [it, fresh] = sets.try_emplace(set.name);
-      if (!fresh) return fmt::format("counter set {} is there twice", set.name);
+      if (!fresh) return fmt::format("counter set {} appears twice", set.name);
       for (const auto& [name, counter] : set.counters) it->second.insert(std::string(name.view()));
     }
   }

@@ -51,7 +51,7 @@ struct LayerStream::State {
   Status Broken(archive* which) const {
     const char* why = archive_error_string(which);
     return base::InvalidArgument(
-        fmt::format("{}: {}", path, why != nullptr ? why : "it is no archive"));
+        fmt::format("{}: {}", path, why != nullptr ? why : "it is not an archive"));
   }
 
   static la_ssize_t ReadRaw(archive* one, void* data, const void** buffer) {

@@ -28,7 +28,7 @@ Status CheckPath(const std::string& path) {
   }
   for (const absl::string_view part : absl::StrSplit(path, '/')) {
     if (part == ".." || part.empty() || part == ".") {
-      return base::InvalidArgument(fmt::format("\"{}\" is no path below a volume", path));
+      return base::InvalidArgument(fmt::format("\"{}\" is not a path below a volume", path));
     }
   }
   return {};

@@ -13,17 +13,17 @@ ClientMetrics::ClientMetrics(metrics::Registry& registry, std::string host,
                              const std::string& lease)
     : host_(std::move(host)),
       requests_(registry.Counters({"rest_client_requests_total",
-                                   "Requests to the API server that were answered.",
+                                   "Requests to the API server, by response code.",
                                    {"code", "host", "method"}})),
       durations_(
           registry.Histograms({"rest_client_request_duration_seconds",
-                               "Time from a request to the API server to its answer.",
+                               "Latency of requests to the API server.",
                                {"host", "verb"}},
                               {0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60})) {
   if (lease.empty()) return;
   leading_ = &registry
                   .Gauges({"leader_election_master_status",
-                           "1: this process is the leader; 0: another one is, or none.",
+                           "1 if this process is the leader, 0 otherwise.",
                            {"name"}})
                   .With({lease});
 }

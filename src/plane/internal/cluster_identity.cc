@@ -53,7 +53,7 @@ Status CheckIdentity(store::Store& store, const ClusterIdentity& ours) {
                           store.CommitAndWait(std::move(transaction)));
     if (!outcome.conflict) return {};
   }
-  return base::Unavailable("the store does not show who it belongs to");
+  return base::Unavailable("the store does not say which servers it belongs to");
 }
 
 }  // namespace dray::plane::internal

@@ -15,32 +15,32 @@
 namespace dray::plane::internal {
 
 ControllerMetrics::ControllerMetrics(metrics::Registry& registry)
-    : depth_(registry.Gauges({"workqueue_depth", "Objects that wait to be looked at.", {"name"}})),
+    : depth_(registry.Gauges(
+          {"workqueue_depth", "Current depth of the controller's work queue.", {"name"}})),
       adds_(registry.Counters(
-          {"workqueue_adds_total", "Objects that were put into a controller's queue.", {"name"}})),
-      retries_(registry.Counters({"workqueue_retries_total",
-                                  "Objects that are looked at again because of a failure.",
-                                  {"name"}})),
+          {"workqueue_adds_total", "Objects added to the controller's work queue.", {"name"}})),
+      retries_(
+          registry.Counters({"workqueue_retries_total", "Retries after a failure.", {"name"}})),
       waited_(registry.Histograms({"workqueue_queue_duration_seconds",
-                                   "Time that objects waited in a controller's queue.",
+                                   "Time that objects waited in the controller's work queue.",
                                    {"name"}},
                                   metrics::ExponentialBounds(1e-8, 10, 12))),
       took_(registry.Histograms({"workqueue_work_duration_seconds",
-                                 "Time that it took to bring an object in order.",
+                                 "Time to process an object of the controller's work queue.",
                                  {"name"}},
                                 metrics::ExponentialBounds(1e-8, 10, 12))),
       evictions_(registry
                      .Counters({"device_taint_eviction_controller_pod_deletions_total",
-                                "Pods that were deleted because of tainted devices.",
+                                "Pods deleted because of tainted devices.",
                                 {}})
                      .With({})),
       evictions_late_(
           registry
-              .Histograms({"device_taint_eviction_controller_pod_deletion_duration_seconds",
-                           "Time from the moment at which a taint takes effect on a pod "
-                           "to its deletion.",
-                           {}},
-                          {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})
+              .Histograms(
+                  {"device_taint_eviction_controller_pod_deletion_duration_seconds",
+                   "Time from a device taint taking effect on a pod to the deletion of the pod.",
+                   {}},
+                  {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})
               .With({})) {}
 
 void ControllerMetrics::OnReconciled(std::string_view controller, bool,
@@ -85,13 +85,14 @@ class ClaimMetrics::CountedCluster final : public api::ForwardingCluster {
 
 ClaimMetrics::ClaimMetrics(metrics::Registry& registry)
     : all_(registry.Counters({"dynamic_resource_allocation_resourceclaim_creates_total",
-                              "Claims that were created for pods, by outcome and owner.",
+                              "ResourceClaims created for pods, by outcome and owner.",
                               {"status", "admin_access", "owner_api_group", "owner_api_kind"}})),
-      scheduler_(registry.Counters({"scheduler_resourceclaim_creates_total",
-                                    "Claims that the scheduler created for extended resources.",
-                                    {"status"}})),
+      scheduler_(
+          registry.Counters({"scheduler_resourceclaim_creates_total",
+                             "ResourceClaims created by the scheduler for extended resources.",
+                             {"status"}})),
       controllers_(registry.Counters({"resourceclaim_controller_creates_total",
-                                      "Claims that were created from templates.",
+                                      "ResourceClaims created from templates.",
                                       {"status", "admin_access"}})) {}
 
 std::unique_ptr<api::Cluster> ClaimMetrics::ForScheduler(api::Cluster& cluster) {

@@ -19,7 +19,7 @@ PlaneMetrics::PlaneMetrics(const base::Clock& clock, const api::FeatureGates& ga
   AddProcessMetrics(registry_);
   registry_
       .Counters({"kubelet_started_containers_errors_total",
-                 "Containers that could not be started; on simulated nodes all can.",
+                 "Containers that failed to start; always 0 on simulated nodes.",
                  {}})
       .With({});
 }

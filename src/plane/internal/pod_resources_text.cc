@@ -42,10 +42,10 @@ std::string PodResourcesText(const registry::Objects& objects) {
   const std::vector<std::string> labels = {"namespace", "pod",      "node", "scheduler",
                                            "priority",  "resource", "unit"};
   metrics::Registry page;
-  auto& requests =
-      page.Gauges({"kube_pod_resource_request", "What pods that are not over ask for.", labels});
-  auto& limits =
-      page.Gauges({"kube_pod_resource_limit", "What pods that are not over may use.", labels});
+  auto& requests = page.Gauges(
+      {"kube_pod_resource_request", "Resources requested by pods that have not ended.", labels});
+  auto& limits = page.Gauges(
+      {"kube_pod_resource_limit", "Resource limits of pods that have not ended.", labels});
   for (const auto& stored : objects.Readable(api::HubKind(api::TypeInfoOf<api::Pod>()))) {
     const api::Pod& pod = *stored->object().As<api::Pod>();
     if (IsOver(pod)) continue;

@@ -124,7 +124,7 @@ Status ProcessDoor::Open(const ServingOptions& options, client::HttpClient& auth
     } else {
       // Tokens are enough for most; a role that may read it is extension-apiserver-authentication-
       // reader.
-      log_.Info(0, "Client certificates are not accepted: whom to trust cannot be read",
+      log_.Info(0, "Client certificates are not accepted: the client CA cannot be read",
                 {{"err", authority.status()}});
     }
   }
@@ -192,7 +192,7 @@ Status ProcessDoor::Admit(const apiserver::Request& request) {
   Status may = reviews_.May(user, absl::AsciiStrToLower(request.method), request.path);
   if (may.ok() || may.code() == StatusCode::kPermissionDenied) return may;
   log_.Warning("An access could not be reviewed", {{"path", request.path}, {"err", may}});
-  return base::Internal("the API server could not be asked who may read this");
+  return base::Internal("the API server could not be asked for authorization");
 }
 
 apiserver::Response ProcessDoor::Answer(const apiserver::Request& request) const {

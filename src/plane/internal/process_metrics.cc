@@ -61,22 +61,24 @@ double OpenFiles() {
 void AddProcessMetrics(metrics::Registry& registry) {
   using metrics::Readings;
   registry.Measure(
-      {"process_cpu_seconds_total", "Processor time of the process.", {}},
+      {"process_cpu_seconds_total", "Total user and system CPU time of the process.", {}},
       [](Readings& readings) { readings.Add({}, ReadStat().cpu_seconds); },
       metrics::Registry::Kind::kCounter);
-  registry.Measure({"process_start_time_seconds", "When the process began, since 1970.", {}},
-                   [](Readings& readings) { readings.Add({}, BootTime() + ReadStat().started); });
-  registry.Measure({"process_resident_memory_bytes", "Memory that the process has.", {}},
+  registry.Measure(
+      {"process_start_time_seconds", "Start time of the process, in seconds since 1970.", {}},
+      [](Readings& readings) { readings.Add({}, BootTime() + ReadStat().started); });
+  registry.Measure({"process_resident_memory_bytes", "Resident memory of the process.", {}},
                    [](Readings& readings) { readings.Add({}, ReadStat().resident_bytes); });
-  registry.Measure({"process_virtual_memory_bytes", "Addresses that the process uses.", {}},
+  registry.Measure({"process_virtual_memory_bytes", "Virtual memory of the process.", {}},
                    [](Readings& readings) { readings.Add({}, ReadStat().virtual_bytes); });
-  registry.Measure({"process_open_fds", "Files and connections that are open.", {}},
+  registry.Measure({"process_open_fds", "Open file descriptors.", {}},
                    [](Readings& readings) { readings.Add({}, OpenFiles()); });
-  registry.Measure({"process_max_fds", "How many may be.", {}}, [](Readings& readings) {
-    rlimit limit = {};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    readings.Add({}, static_cast<double>(limit.rlim_cur));
-  });
+  registry.Measure({"process_max_fds", "Maximum number of open file descriptors.", {}},
+                   [](Readings& readings) {
+                     rlimit limit = {};
+                     ::getrlimit(RLIMIT_NOFILE, &limit);
+                     readings.Add({}, static_cast<double>(limit.rlim_cur));
+                   });
 }
 
 }  // namespace dray::plane::internal

@@ -37,116 +37,114 @@ std::string_view NameOf(AttemptReport::Result result) {
 SchedulerMetrics::SchedulerMetrics(metrics::Registry& registry, const base::Clock& clock)
     : clock_(clock),
       attempts_(registry.Counters({"scheduler_schedule_attempts_total",
-                                   "Attempts to find a node for a pod, by how they ended.",
+                                   "Attempts to schedule a pod, by result.",
                                    {"result", "profile"}})),
       durations_(registry.Histograms({"scheduler_scheduling_attempt_duration_seconds",
-                                      "Time that an attempt took, binding included.",
+                                      "Duration of a scheduling attempt, binding included.",
                                       {"result", "profile"}},
                                      metrics::ExponentialBounds(0.001 / kFiner, 2, 21))),
-      phases_(registry.Histograms({"scheduler_framework_extension_point_duration_seconds",
-                                   "Time that all plugins of a phase took together in an attempt.",
-                                   {"extension_point", "status", "profile"}},
-                                  metrics::ExponentialBounds(0.0001 / kFiner, 2, 18))),
-      plugins_(registry.Histograms(
-          {"scheduler_plugin_execution_duration_seconds",
-           "Time that a call of a plugin took; measured in one of sixteen attempts.",
-           {"plugin", "extension_point", "status"}},
-          metrics::ExponentialBounds(0.00001 / kFiner, 2, 20))),
-      sli_(registry.Histograms({"scheduler_pod_scheduling_sli_duration_seconds",
-                                "Time from a pod's entry into the queue to its node.",
-                                {"attempts"}},
-                               metrics::ExponentialBounds(0.01 / kFiner, 2, 26))),
+      phases_(
+          registry.Histograms({"scheduler_framework_extension_point_duration_seconds",
+                               "Time of all plugins of an extension point together in one attempt.",
+                               {"extension_point", "status", "profile"}},
+                              metrics::ExponentialBounds(0.0001 / kFiner, 2, 18))),
+      plugins_(
+          registry.Histograms({"scheduler_plugin_execution_duration_seconds",
+                               "Duration of a plugin call; sampled in one of sixteen attempts.",
+                               {"plugin", "extension_point", "status"}},
+                              metrics::ExponentialBounds(0.00001 / kFiner, 2, 20))),
+      sli_(registry.Histograms(
+          {"scheduler_pod_scheduling_sli_duration_seconds",
+           "Time from a pod entering the scheduling queue to its node assignment.",
+           {"attempts"}},
+          metrics::ExponentialBounds(0.01 / kFiner, 2, 26))),
       pod_attempts_(registry
                         .Histograms({"scheduler_pod_scheduling_attempts",
-                                     "Attempts that a pod took to get its node.",
+                                     "Number of attempts to schedule a pod.",
                                      {}},
                                     metrics::ExponentialBounds(1, 2, 5))
                         .With({})),
-      pending_(registry.Gauges({"scheduler_pending_pods", "Pods that wait, by queue.", {"queue"}})),
-      unschedulable_(
-          registry.Gauges({"scheduler_unschedulable_pods",
-                           "Pods that wait because a plugin refused them; a pod counts for each.",
-                           {"plugin", "profile"}})),
+      pending_(registry.Gauges({"scheduler_pending_pods", "Pending pods, by queue.", {"queue"}})),
+      unschedulable_(registry.Gauges(
+          {"scheduler_unschedulable_pods",
+           "Pending pods that a plugin rejected; a pod counts once for each plugin.",
+           {"plugin", "profile"}})),
       cache_size_(registry.Gauges({"scheduler_cache_size",
-                                   "What the scheduler knows: nodes, pods, assumed_pods.",
+                                   "Objects in the scheduler's cache: nodes, pods, assumed_pods.",
                                    {"type"}})),
       paused_(registry
                   .Gauges({"dray_scheduler_paused",
-                           "1 while nothing is decided because the cluster cannot be seen.",
+                           "1 while scheduling is paused because the API server cannot be reached.",
                            {}})
                   .With({})),
       in_doubt_(registry
                     .Gauges({"dray_scheduler_bindings_in_doubt",
-                             "Pods being bound of which a write may or may not have happened.",
+                             "Pods being bound for which it is unknown whether a write succeeded.",
                              {}})
                     .With({})),
       given_twice_(registry
                        .Counters({"dray_scheduler_devices_given_twice_total",
-                                  "Devices found to be allocated to two claims, by two schedulers.",
+                                  "Devices found allocated to two claims by two schedulers.",
                                   {}})
                        .With({})),
       taken_back_(registry
                       .Counters({"dray_scheduler_devices_taken_back_total",
-                                 "Of these, those whose allocation by this scheduler was undone.",
+                                 "Of these, devices whose allocation by this scheduler was undone.",
                                  {}})
                       .With({})),
-      preemptions_(registry
-                       .Counters({"scheduler_preemption_attempts_total",
-                                  "Searches for pods of lower priority to send away.",
-                                  {}})
-                       .With({})),
+      preemptions_(
+          registry.Counters({"scheduler_preemption_attempts_total", "Preemption attempts.", {}})
+              .With({})),
       victims_(
           registry
-              .Histograms(
-                  {"scheduler_preemption_victims", "Pods that were sent away for another one.", {}},
-                  metrics::ExponentialBounds(1, 2, 7))
+              .Histograms({"scheduler_preemption_victims", "Pods preempted per preemption.", {}},
+                          metrics::ExponentialBounds(1, 2, 7))
               .With({})),
-      conditions_(registry.Counters({"scheduler_dra_bindingconditions_allocations_total",
-                                     "Attempts that waited for conditions of devices, by outcome.",
-                                     {"profile", "driver", "status"}})),
+      conditions_(registry.Counters(
+          {"scheduler_dra_bindingconditions_allocations_total",
+           "Scheduling attempts that waited for binding conditions of devices, by outcome.",
+           {"profile", "driver", "status"}})),
       conditions_waited_(
           registry.Histograms({"scheduler_dra_bindingconditions_wait_duration_seconds",
-                               "Time that pods waited for conditions of devices.",
+                               "Time that pods waited for binding conditions of devices.",
                                {"profile", "driver", "status"}},
                               metrics::ExponentialBounds(0.1, 2, 14))),
       refusals_(registry.Counters({"dray_scheduling_refusals_total",
-                                   "Attempts in which nodes, or the pod itself, were refused for a "
-                                   "reason; each reason counts once per attempt.",
+                                   "Attempts in which nodes or the pod were rejected, by reason; a "
+                                   "reason counts once per attempt.",
                                    {"plugin", "reason"}})),
       device_refusals_(
           registry.Counters({"dray_device_refusals_total",
-                             "Devices that could not serve a refused request, by reason; "
-                             "of nodes that are alike one is looked at.",
+                             "Devices that could not be allocated for a rejected request, by "
+                             "reason; of identical nodes only one is counted.",
                              {"reason"}})),
-      node_evaluations_(registry
-                            .Counters({"dray_scheduler_node_evaluations_total",
-                                       "Nodes that filters were asked about; remembered answers "
-                                       "need none.",
-                                       {}})
-                            .With({})),
+      node_evaluations_(
+          registry
+              .Counters({"dray_scheduler_node_evaluations_total",
+                         "Nodes evaluated by filter plugins; cached results are not counted.",
+                         {}})
+              .With({})),
       allocator_steps_(registry
                            .Counters({"dray_allocator_steps_total",
-                                      "Devices that the search for allocations tried.",
+                                      "Devices tried in the search for allocations.",
                                       {}})
                            .With({})),
       expressions_(registry.Gauges(
-          {"dray_expressions", "Expressions of claims and classes that are known.", {"state"}})),
+          {"dray_expressions", "CEL expressions of claims and classes in the cache.", {"state"}})),
       evaluations_(registry
                        .Counters({"dray_expression_evaluations_total",
-                                  "Evaluations of expressions on devices; remembered results need "
-                                  "none.",
+                                  "CEL evaluations on devices; cached results are not counted.",
                                   {}})
                        .With({})),
       evaluation_errors_(
-          registry
-              .Counters(
-                  {"dray_expression_errors_total", "Evaluations of expressions that failed.", {}})
+          registry.Counters({"dray_expression_errors_total", "CEL evaluations that failed.", {}})
               .With({})),
-      evaluation_cost_(registry
-                           .Counters({"dray_expression_cost_total",
-                                      "Cost of evaluations, in the units of the cost limit.",
-                                      {}})
-                           .With({})) {}
+      evaluation_cost_(
+          registry
+              .Counters({"dray_expression_cost_total",
+                         "Total cost of CEL evaluations, in the units of the cost limit.",
+                         {}})
+              .With({})) {}
 
 SchedulerMetrics::Profile& SchedulerMetrics::ProfileOf(std::string_view name) {
   for (const auto& profile : profiles_) {

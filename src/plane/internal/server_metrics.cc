@@ -24,20 +24,24 @@ struct EtcdCount {
   std::atomic<std::uint64_t> store::EtcdCounts::*count;
 };
 constexpr std::array<EtcdCount, 7> kEtcdCounts{{
-    {"dray_etcd_requests_total", "Requests to etcd with writes, many transactions to a request.",
+    {"dray_etcd_requests_total",
+     "Write requests to etcd; one request carries several transactions.",
      &store::EtcdCounts::groups},
-    {"dray_etcd_transactions_total", "Transactions in them.", &store::EtcdCounts::transactions},
+    {"dray_etcd_transactions_total", "Transactions in write requests to etcd.",
+     &store::EtcdCounts::transactions},
     {"dray_etcd_fences_total",
-     "How often an answer of etcd was missed, and it was found out what had become of the writes.",
+     "Lost responses of etcd, after which the outcome of the writes was looked up.",
      &store::EtcdCounts::fences},
-    {"dray_etcd_watches_total", "How often the watch was opened; 1 is the first time.",
+    {"dray_etcd_watches_total", "Times the watch on etcd was opened, including the first time.",
      &store::EtcdCounts::watches},
     {"dray_etcd_relists_total",
-     "How often everything was read anew, because etcd had compacted what was not seen yet.",
+     "Times all objects were listed again because etcd had compacted unseen changes.",
      &store::EtcdCounts::relists},
-    {"dray_etcd_compactions_total", "Compactions by this server; one of several does them.",
+    {"dray_etcd_compactions_total",
+     "Compactions of etcd by this server; only one of several servers compacts.",
      &store::EtcdCounts::compactions},
-    {"dray_etcd_barriers_total", "How often etcd was asked for what is current, for all who wait.",
+    {"dray_etcd_barriers_total",
+     "Times etcd was asked for its current revision; concurrent requests share an answer.",
      &store::EtcdCounts::barriers},
 }};
 
@@ -45,31 +49,27 @@ constexpr std::array<EtcdCount, 7> kEtcdCounts{{
 
 StoreMetrics::StoreMetrics(Registry& registry)
     : commits_(registry.Counters({"dray_store_commits_total",
-                                  "Groups of transactions that were written at once, by outcome.",
+                                  "Commits, by outcome; a commit is a group of transactions.",
                                   {"status"}})),
-      transactions_(registry
-                        .Histograms({"dray_store_commit_transactions",
-                                     "Transactions that shared a write to the disk.",
-                                     {}},
-                                    metrics::ExponentialBounds(1, 2, 13))
-                        .With({})),
-      changes_(
+      transactions_(
           registry
-              .Counters(
-                  {"dray_store_changes_total", "Keys that were put or deleted on the disk.", {}})
+              .Histograms({"dray_store_commit_transactions", "Transactions per commit.", {}},
+                          metrics::ExponentialBounds(1, 2, 13))
               .With({})),
+      changes_(
+          registry.Counters({"dray_store_changes_total", "Keys written or deleted.", {}}).With({})),
       wrote_(registry
                  .Histograms({"dray_store_commit_duration_seconds",
-                              "Time until a group of transactions was on the disk for good, the "
-                              "sync included.",
+                              "Duration of a commit, including the sync to disk.",
                               {}},
                              metrics::ExponentialBounds(0.000125, 2, 17))
                  .With({})),
-      waiting_(registry
-                   .Gauges({"dray_store_waiting_transactions",
-                            "Transactions that came while the last group was written.",
-                            {}})
-                   .With({})) {
+      waiting_(
+          registry
+              .Gauges({"dray_store_waiting_transactions",
+                       "Transactions that arrived while the previous commit was being written.",
+                       {}})
+              .With({})) {
   for (const EtcdCount& row : kEtcdCounts) {
     registry.Measure(
         {row.name, row.help, {}},
@@ -92,7 +92,7 @@ void StoreMetrics::OnCommit(const store::CommitReport& report) {
 void AddObjectMetrics(Registry& registry, const registry::Objects& objects,
                       const std::string& path) {
   registry.Measure(
-      {"apiserver_storage_objects", "Objects that are stored, by resource.", {"resource"}},
+      {"apiserver_storage_objects", "Stored objects, by resource.", {"resource"}},
       [&objects](Readings& readings) {
         for (const api::KindInfo& kind : api::Kinds()) {
           if (&kind != &api::HubKind(*kind.hub)) continue;
@@ -116,11 +116,11 @@ void AddObjectMetrics(Registry& registry, const registry::Objects& objects,
         }
         readings.Add({}, bytes);
       });
-  registry.Measure({"dray_store_revision", "Of the latest change.", {}},
+  registry.Measure({"dray_store_revision", "Revision of the latest change.", {}},
                    [&objects](Readings& readings) {
                      readings.Add({}, static_cast<double>(objects.store().revision().value));
                    });
-  registry.Measure({"dray_store_oldest_revision", "Where the history begins.", {}},
+  registry.Measure({"dray_store_oldest_revision", "Oldest revision in the history.", {}},
                    [&objects](Readings& readings) {
                      readings.Add({}, static_cast<double>(objects.store().oldest_revision().value));
                    });
@@ -130,7 +130,7 @@ void AddCensusMetrics(Registry& registry, Census& census) {
   const auto truth = [](bool value) { return value ? "true" : "false"; };
   registry.Measure(
       {"dynamic_resource_allocation_resource_claims",
-       "Claims, by whether they are allocated, admin access and where they come from.",
+       "ResourceClaims, by allocation, admin access and source.",
        {"allocated", "admin_access", "source"}},
       [&census, truth](Readings& readings) {
         for (const auto& [key, count] : census.Count().claims) {
@@ -140,7 +140,7 @@ void AddCensusMetrics(Registry& registry, Census& census) {
       });
   registry.Measure(
       {"resourceclaim_controller_resource_claims",
-       "The same under the names of KEP-5004.",
+       "ResourceClaims, with the names of KEP-5004.",
        {"admin_access", "allocated", "source"}},
       [&census, truth](Readings& readings) {
         for (const auto& [key, count] : census.Count().claims) {
@@ -151,23 +151,24 @@ void AddCensusMetrics(Registry& registry, Census& census) {
           readings.Add({truth(admin), truth(allocated), name}, static_cast<double>(count));
         }
       });
-  registry.Measure({"dray_devices",
-                    "Devices of a class: free, allocated wholly or in shares, or free but tainted.",
-                    {"class", "state"}},
-                   [&census](Readings& readings) {
-                     for (const auto& [name, counts] : census.Count().devices) {
-                       readings.Add({name, "free"}, static_cast<double>(counts.free));
-                       readings.Add({name, "allocated"}, static_cast<double>(counts.allocated));
-                       readings.Add({name, "tainted"}, static_cast<double>(counts.tainted));
-                     }
-                   });
+  registry.Measure(
+      {"dray_devices",
+       "Devices of a DeviceClass: free, allocated (wholly or in shares), or free but tainted.",
+       {"class", "state"}},
+      [&census](Readings& readings) {
+        for (const auto& [name, counts] : census.Count().devices) {
+          readings.Add({name, "free"}, static_cast<double>(counts.free));
+          readings.Add({name, "allocated"}, static_cast<double>(counts.allocated));
+          readings.Add({name, "tainted"}, static_cast<double>(counts.tainted));
+        }
+      });
 }
 
 void AddConnectionMetrics(Registry& registry, std::function<apiserver::ServerStats()> stats) {
   using apiserver::ServerStats;
-  registry.Measure(
-      {"dray_http_connections", "Connections that are open.", {}},
-      [stats](Readings& readings) { readings.Add({}, static_cast<double>(stats().connections)); });
+  registry.Measure({"dray_http_connections", "Open connections.", {}}, [stats](Readings& readings) {
+    readings.Add({}, static_cast<double>(stats().connections));
+  });
   const auto count = [&](std::string name, std::string help, std::uint64_t ServerStats::*member) {
     registry.Measure(
         {std::move(name), std::move(help), {}},
@@ -176,15 +177,14 @@ void AddConnectionMetrics(Registry& registry, std::function<apiserver::ServerSta
         },
         Registry::Kind::kCounter);
   };
-  count("dray_http_connections_accepted_total", "Connections that were accepted.",
-        &ServerStats::accepted);
-  count("dray_http_connections_refused_total", "Connections that were one too many.",
+  count("dray_http_connections_accepted_total", "Accepted connections.", &ServerStats::accepted);
+  count("dray_http_connections_refused_total", "Connections refused because there were too many.",
         &ServerStats::refused);
   count("dray_http_requests_refused_total",
-        "Requests that were answered before anybody looked at them: malformed, too large, without "
-        "valid credentials.",
+        "Requests rejected before they were handled: malformed, too large, or without valid "
+        "credentials.",
         &ServerStats::malformed);
-  count("dray_http_connections_cut_off_total", "Connections that were too slow.",
+  count("dray_http_connections_cut_off_total", "Connections closed because they were too slow.",
         &ServerStats::timed_out);
 }
 
@@ -192,19 +192,19 @@ void AddVersionMetrics(Registry& registry, const std::string& kubernetes_version
                        const api::FeatureGates& gates) {
   registry
       .Gauges({"kubernetes_build_info",
-               "The Kubernetes whose API this is; always 1.",
+               "Kubernetes version of the API; always 1.",
                {"git_version", "platform"}})
       .With({kubernetes_version, "linux/amd64"})
       .Set(1);
   registry.Gauges({"dray_build_info", "Always 1.", {"version"}}).With({DRAY_VERSION}).Set(1);
-  auto& features =
-      registry.Gauges({"kubernetes_feature_enabled", "Feature gates: 1 is on.", {"name", "stage"}});
+  auto& features = registry.Gauges(
+      {"kubernetes_feature_enabled", "Feature gates: 1 if enabled.", {"name", "stage"}});
   for (const api::GateInfo& gate : api::GateTable()) {
     const std::string_view stage = gate.stage == api::GateStage::kGa ? "" : NameOf(gate.stage);
     features.With({gate.name, stage}).Set(gates.Enabled(gate.gate) ? 1 : 0);
   }
   registry.Measure(
-      {"dray_bugs_total", "Things that should not have happened; please report them.", {}},
+      {"dray_bugs_total", "Internal errors that should never happen; please report them.", {}},
       [](Readings& readings) { readings.Add({}, static_cast<double>(base::BugCount())); },
       Registry::Kind::kCounter);
 }

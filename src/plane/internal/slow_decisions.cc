@@ -67,15 +67,15 @@ void SlowDecisions::OnBindingConditions(std::string_view profile, std::string_vi
 
 void SlowDecisions::OnGivenTwice(std::string_view device) {
   options_.log.Warning(
-      "A device is allocated to two claims: another scheduler gives devices of "
-      "the same driver",
+      "A device is allocated to two claims: another scheduler allocates devices of the same driver",
       {{"device", device}});
   if (next_ != nullptr) next_->OnGivenTwice(device);
 }
 
 void SlowDecisions::OnTakenBack(std::string_view device) {
-  options_.log.Warning("A device that another scheduler has given away, too, was taken back",
-                       {{"device", device}});
+  options_.log.Warning(
+      "The allocation of a device that another scheduler also allocated was undone",
+      {{"device", device}});
   if (next_ != nullptr) next_->OnTakenBack(device);
 }
 

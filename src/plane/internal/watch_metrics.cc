@@ -10,7 +10,7 @@ using metrics::Registry;
 
 void AddHealthMetrics(Registry& registry,
                       std::function<std::span<const registry::HealthCheck>()> checks) {
-  registry.Measure({"kubernetes_healthcheck", "Health checks: 1 is well.", {"name", "type"}},
+  registry.Measure({"kubernetes_healthcheck", "Health checks: 1 if passing.", {"name", "type"}},
                    [checks = std::move(checks)](Readings& readings) {
                      for (const registry::HealthCheck& check : checks()) {
                        const double well = check.check().ok() ? 1 : 0;
@@ -23,7 +23,7 @@ void AddHealthMetrics(Registry& registry,
 
 void AddLogMetrics(Registry& registry, const logs::Log& log) {
   registry.Measure(
-      {"dray_log_records_total", "Records that were logged, by level.", {"level"}},
+      {"dray_log_records_total", "Log records written, by level.", {"level"}},
       [&log](Readings& readings) {
         const logs::LogCounts counts = log.counts();
         for (std::size_t i = 0; i < logs::kLevels; ++i) {
@@ -34,7 +34,7 @@ void AddLogMetrics(Registry& registry, const logs::Log& log) {
       Registry::Kind::kCounter);
   registry.Measure(
       {"dray_log_records_lost_total",
-       "Records that were not written: too many of a kind, or nobody read them in time.",
+       "Log records dropped: too many of one kind, or not read in time.",
        {"reason"}},
       [&log](Readings& readings) {
         const logs::LogCounts counts = log.counts();
@@ -46,7 +46,7 @@ void AddLogMetrics(Registry& registry, const logs::Log& log) {
 
 void AddAuditMetrics(Registry& registry, const audit::Auditor& auditor) {
   registry.Measure(
-      {"apiserver_audit_event_total", "Audit events that were made.", {}},
+      {"apiserver_audit_event_total", "Audit events generated.", {}},
       [&auditor](Readings& readings) {
         readings.Add({}, static_cast<double>(auditor.counts().events));
       },
@@ -58,7 +58,7 @@ void AddAuditMetrics(Registry& registry, const audit::Auditor& auditor) {
       },
       Registry::Kind::kCounter);
   registry.Measure(
-      {"apiserver_audit_level_total", "Requests, by the level of their auditing.", {"level"}},
+      {"apiserver_audit_level_total", "Requests, by audit level.", {"level"}},
       [&auditor](Readings& readings) {
         const audit::AuditCounts counts = auditor.counts();
         for (std::size_t i = 0; i < audit::kLevels; ++i) {

@@ -48,7 +48,7 @@ AbsentPods::AbsentPods(std::vector<api::Object>& objects, std::vector<std::strin
   }
   if (taken_.empty()) return;
   notes.push_back(
-      fmt::format("{} for pods that are not in the input; taken as in use",
+      fmt::format("{} for pods that are not in the input; treated as in use",
                   taken_.size() == 1 ? "1 claim is" : fmt::format("{} claims are", taken_.size())));
 }
 

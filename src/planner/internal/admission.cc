@@ -153,7 +153,7 @@ Status CheckSelectors(const std::vector<api::Object>& objects) {
     if (matcher->Matches(spec.template_.metadata.labels)) return {};
     return base::InvalidArgument(
         fmt::format("{}: spec.template.metadata.labels: `selector` does not match template "
-                    "`labels`: it would make pods for ever and find none of them",
+                    "`labels`: its controller would create pods forever without finding them",
                     Shown(object)));
   };
   for (const api::Object& object : objects) {
@@ -247,7 +247,7 @@ std::vector<api::Object> TakeHalfGiven(std::vector<api::Object>& objects,
   objects.erase(rest.begin(), rest.end());
   for (const api::Object& object : taken) {
     notes.push_back(fmt::format(
-        "{}: its status tells of pods that are not in the input; no pods are made for it",
+        "{}: its status counts pods that are not in the input; no pods are created for it",
         Shown(object)));
   }
   return taken;

@@ -95,7 +95,7 @@ std::optional<std::string> MoveRules::SharedClaimOf(const api::Pod& pod) const {
         api::OwningGroup(claim->second->metadata) == nullptr) {
       continue;
     }
-    return fmt::format("claim {} was not made for this pod alone and would keep its devices",
+    return fmt::format("claim {} was not created for this pod alone and would keep its devices",
                        *name);
   }
   return std::nullopt;
@@ -105,7 +105,7 @@ std::optional<std::string> MoveRules::LocalStorageOf(const api::Pod& pod) const 
   if (Says(pod.metadata, kSafeToEvict, "true")) return std::nullopt;
   for (const api::Volume& volume : pod.spec.volumes) {
     if (volume.host_path.has_value()) {
-      return fmt::format("volume {} is a hostPath: what is there stays on the node", volume.name);
+      return fmt::format("volume {} is a hostPath, whose data stays on the node", volume.name);
     }
     if (volume.empty_dir.has_value() && volume.empty_dir->medium.empty() && !options_.empty_dirs) {
       return fmt::format("volume {} is an emptyDir, whose data would be lost", volume.name);
@@ -129,10 +129,10 @@ std::optional<KeptPod> MoveRules::KeptOf(const api::Pod& pod) const {
     return kept(KeptBy::kStatic, "it is a static pod, which its node's kubelet runs from a file");
   }
   if (pod.metadata.deletion_timestamp) {
-    return kept(KeptBy::kTerminating, "it is being deleted and ends anyway");
+    return kept(KeptBy::kTerminating, "it is already being deleted");
   }
   if (owner == nullptr && !options_.bare_pods) {
-    return kept(KeptBy::kNoController, "it has no controller: nothing would create it again");
+    return kept(KeptBy::kNoController, "it has no controller that would recreate it");
   }
   if (Says(pod.metadata, kSafeToEvict, "false")) {
     return kept(KeptBy::kNotSafe, fmt::format("its annotation {} is \"false\"", kSafeToEvict));
@@ -150,7 +150,7 @@ std::optional<KeptPod> MoveRules::KeptOf(const api::Pod& pod) const {
   if (options_.only &&
       std::ranges::find(*options_.only, PodName{pod.metadata.namespace_, pod.metadata.name}) ==
           options_.only->end()) {
-    return kept(KeptBy::kNotNamed, "it is none of the pods that were to be moved");
+    return kept(KeptBy::kNotNamed, "it is not one of the pods that may be moved");
   }
   if (auto text = KeptByBudget(pod)) return kept(KeptBy::kBudget, *std::move(text));
   return std::nullopt;

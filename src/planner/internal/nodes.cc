@@ -120,12 +120,13 @@ void CompleteNodes(AssumeNodes assume, std::vector<api::Object>& objects,
     return;
   }
   if (!names.missing.empty() && assume == AssumeNodes::kIfNone) {
-    notes.push_back(fmt::format(
-        "{} {} not in the input, while other nodes are; taken as gone (--assume-nodes=always)",
-        Nodes(names.missing), Are(names.missing)));
+    notes.push_back(
+        fmt::format("{} {} not in the input, while other nodes are; treated as gone "
+                    "(--assume-nodes=always assumes them)",
+                    Nodes(names.missing), Are(names.missing)));
   } else if (names.given.empty()) {
     notes.push_back(
-        "there is no node: no Node among the objects, and no slice or pod that names one");
+        "there are no nodes: the input has no Node, and no slice or pod that names one");
   }
 }
 

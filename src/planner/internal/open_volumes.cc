@@ -64,10 +64,11 @@ OpenVolumes::OpenVolumes(std::vector<api::Object>& objects, bool missing_too,
     if (n++ == kNamed) break;
     shown.append(shown.empty() ? "" : ", ").append(name);
   }
-  notes.push_back(fmt::format(
-      "PersistentVolumeClaim{} {}{} {} not bound; planned as if {} could be used on every node",
-      names.size() == 1 ? "" : "s", shown, names.size() > kNamed ? ", ..." : "",
-      names.size() == 1 ? "is" : "are", names.size() == 1 ? "it" : "they"));
+  notes.push_back(
+      fmt::format("PersistentVolumeClaim{} {}{} {} missing or not bound; planned as if {} could be "
+                  "used on every node",
+                  names.size() == 1 ? "" : "s", shown, names.size() > kNamed ? ", ..." : "",
+                  names.size() == 1 ? "is" : "are", names.size() == 1 ? "it" : "they"));
 }
 
 void OpenVolumes::Restore(std::vector<api::Object>& objects) const {

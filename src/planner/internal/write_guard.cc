@@ -34,7 +34,7 @@ void WriteGuard::Watch(api::MemoryCluster& cluster) {
 
 Status WriteGuard::OnWrite(api::Verb verb, const api::Object& object,
                            const api::MemoryCluster& cluster) {
-  if (++writes_ > most_writes_) return base::Unavailable("the plan has come to its end");
+  if (++writes_ > most_writes_) return base::Unavailable("the plan has ended");
   if (verb == api::Verb::kCreate) return OnCreate(object, cluster);
   if (verb == api::Verb::kDelete) quotas_.Release(object, cluster);
   return {};
@@ -59,15 +59,14 @@ Status WriteGuard::Verdict() const {
       std::ranges::max_element(made_, {}, [](const auto& entry) { return entry.second; });
   if (most == made_.end()) {
     return base::InvalidArgument(
-        fmt::format("there is no end to it: after {} writes controllers and scheduler still undo "
-                    "each other's work",
+        fmt::format("the plan does not come to an end: after {} writes, controllers and scheduler "
+                    "still undo each other's work",
                     most_writes_));
   }
   const Owner& owner = most->first;
-  return base::InvalidArgument(
-      fmt::format("{} {}/{} can never be satisfied: {} pods were made for it, and it still asks "
-                  "for more",
-                  owner.kind, owner.namespace_, owner.name, most->second));
+  return base::InvalidArgument(fmt::format(
+      "{} {}/{} can never be satisfied: {} pods were created for it, and it still needs more",
+      owner.kind, owner.namespace_, owner.name, most->second));
 }
 
 std::string PlannedNames::operator()(const api::Object& object) {

@@ -147,11 +147,11 @@ Printer QuotaPrinter() {
 Printer EventPrinter() {
   return {{{.name = "Last Seen", .description = "When it last happened, and how often."},
            {.name = "Type", .description = "Normal, or Warning."},
-           {.name = "Reason", .description = "What happened, in a word."},
+           {.name = "Reason", .description = "Machine-readable reason."},
            {.name = "Object", .description = "What it happened to."},
            {.name = "Subobject", .description = "The part of it.", .priority = 1},
            {.name = "Source", .description = "Who says so.", .priority = 1},
-           {.name = "Message", .description = "What happened, in a sentence."},
+           {.name = "Message", .description = "Human-readable message."},
            {.name = "First Seen", .description = "When it first happened.", .priority = 1},
            {.name = "Count", .type = "integer", .description = "How often.", .priority = 1},
            {.name = "Name", .format = "name", .description = "Of the event.", .priority = 1}},
@@ -204,7 +204,7 @@ Printer CertificateRequestPrinter() {
            {.name = "SignerName", .description = "The signer."},
            {.name = "Requestor", .description = "Who asks."},
            {.name = "RequestedDuration", .description = "For how long it should be good."},
-           {.name = "Condition", .description = "What became of it."}},
+           {.name = "Condition", .description = "Observed state."}},
           [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
             const auto& request = *object.As<api::CertificateSigningRequest>();
             const auto has = [&](std::string_view type) {

@@ -107,9 +107,8 @@ Printer SlicePrinter() {
            {.name = "Pool", .description = "The pool that the slice is part of."},
            {.name = "Devices", .type = "integer", .description = "How many there are."},
            {.name = "Free",
-            .description = "How many of them can still be had: held by nobody, or shared and with "
-                           "some of each capacity "
-                           "left."},
+            .description = "Number of devices that can be allocated: not allocated, or shared and "
+                           "with some of each capacity left."},
            kAgeColumn},
           [](const api::Object& object, const TableContext& context) -> std::vector<Cell> {
             const api::ResourceSlice& slice = *object.As<api::ResourceSlice>();

@@ -76,7 +76,8 @@ std::string PartReader::Name(const FieldPath& at, const std::string& name) {
     Fault(at, "must be set");
   } else if (!base::IsDnsLabel(name) || name.size() > 40) {
     Wrong(at, name,
-          "must be at most 40 small letters, digits and dashes, with no dash at either end");
+          "must be at most 40 lower-case letters, digits and '-', and begin and end with a letter "
+          "or digit");
   } else {
     return name;
   }
@@ -86,20 +87,20 @@ std::string PartReader::Name(const FieldPath& at, const std::string& name) {
 Duration PartReader::Time(const FieldPath& at, const std::string& text) {
   const auto parsed = base::ParseGoDuration(text);
   if (!parsed.ok() || *parsed < Duration(0) || *parsed > kMaxDuration) {
-    Wrong(at, text, "must be a duration up to a year, as in 90s or 1h30m");
+    Wrong(at, text, "must be a duration up to a year, for example 90s or 1h30m");
     return Duration(0);
   }
   return *parsed;
 }
 Duration PartReader::Positive(const FieldPath& at, const std::string& text) {
   if (text.empty()) {
-    Fault(at, "must be set, as in 90s or 1h30m");
+    Fault(at, "must be set, for example 90s or 1h30m");
     return Duration(1);
   }
   const Duration time = Time(at, text);
   if (time > Duration(0)) return time;
   const auto parsed = base::ParseGoDuration(text);
-  if (parsed.ok() && *parsed == Duration(0)) Wrong(at, text, "must be longer than nothing");
+  if (parsed.ok() && *parsed == Duration(0)) Wrong(at, text, "must be longer than 0s");
   return Duration(1);
 }
 

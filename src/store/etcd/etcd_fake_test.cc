@@ -112,6 +112,88 @@ TEST_F(EtcdAcceptance, Row18AlsoOfDeletions) {
   EXPECT_EQ(check->conflict, std::nullopt);
 }
 
+// What another server did looks the same as what was asked for here, and was first.
+TEST_F(EtcdAcceptance, Row18WhatAnotherDidIsNotTakenForWhatWasLost) {
+  Store& store = Open();
+  for (const bool deletes : {true, false}) {
+    SCOPED_TRACE(deletes ? "a deletion" : "the same bytes");
+    const auto made = Commit(Transaction().Put("a", "1")).get();
+    ASSERT_THAT(made, IsOk());
+    etcd_.HoldWatches(true);
+    const std::int64_t theirs = deletes ? etcd_.Delete("/dray/~a") : etcd_.Put("/dray/~a", "2");
+    FailOnce("Txn", When::kAfter, kEof);
+    Transaction transaction;
+    if (deletes) {
+      transaction.Delete("a", made->revision);
+    } else {
+      transaction.Put("a", "2", made->revision);
+    }
+    auto answer = Commit(std::move(transaction));
+    EXPECT_EQ(answer.wait_for(milliseconds(50)), std::future_status::timeout);
+    etcd_.HoldWatches(false);
+    const auto outcome = answer.get();
+    ASSERT_THAT(outcome, IsOk());
+    ASSERT_NE(outcome->conflict, std::nullopt) << "done at " << outcome->revision.value;
+    EXPECT_EQ(outcome->conflict->actual.value, deletes ? 0 : theirs);
+    EXPECT_EQ(store.Find("a") == nullptr, deletes);
+  }
+}
+
+// Of several in a request that was lost, each.
+TEST_F(EtcdAcceptance, Row18OfSeveralInARequestEachIsFoundOut) {
+  Store& store = Open();
+  const auto made = Commit(Transaction().Put("a", "1").Put("c", "1")).get();
+  ASSERT_THAT(made, IsOk());
+  std::atomic<int> calls = 0;
+  std::atomic<bool> hold = true;
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
+    if (method != "Txn") return Status();
+    if (when == When::kBefore) ++calls;
+    while (hold && calls == 1) std::this_thread::sleep_for(milliseconds(1));
+    return when == When::kAfter && calls == 2 ? kEof : Status();
+  });
+  auto first = Commit(Transaction().Put("x", "1"));
+  ASSERT_TRUE(Eventually([&] { return calls == 1; }));
+  etcd_.HoldWatches(true);
+  auto lost = Commit(Transaction().Delete("a", made->revision));
+  auto done = Commit(Transaction().Put("b", "1"));
+  auto gone = Commit(Transaction().Delete("c", made->revision));
+  etcd_.Delete("/dray/~a");
+  hold = false;
+  ASSERT_TRUE(Eventually([&] { return calls >= 2; }));
+  etcd_.HoldWatches(false);
+  EXPECT_THAT(first.get(), IsOk());
+  const auto lost_outcome = lost.get();
+  ASSERT_THAT(lost_outcome, IsOk());
+  EXPECT_NE(lost_outcome->conflict, std::nullopt);
+  const auto done_outcome = done.get();
+  ASSERT_THAT(done_outcome, IsOk());
+  EXPECT_EQ(done_outcome->conflict, std::nullopt);
+  EXPECT_EQ(etcd_.Get("/dray/~b")->created, done_outcome->revision.value);
+  const auto gone_outcome = gone.get();
+  ASSERT_THAT(gone_outcome, IsOk());
+  EXPECT_EQ(gone_outcome->conflict, std::nullopt);
+  EXPECT_EQ(gone_outcome->revision, done_outcome->revision);
+  EXPECT_EQ(store.Find("c"), nullptr);
+}
+
+// Who tidies up takes the fence away, and with it what says whether a request has happened.
+TEST_F(EtcdAcceptance, Row20WhatNobodyCanFindOutIsUnknown) {
+  EtcdOptions options = FakeOptions(etcd_);
+  options.id = "me";
+  Store& store = Open(options);
+  std::atomic<bool> first = true;
+  const Faulty faulty(etcd_, [&](const std::string& method, When when) {
+    if (method != "Txn" || when != When::kAfter || !first.exchange(false)) return Status();
+    etcd_.Delete("/dray/_fence/me");
+    return kEof;
+  });
+  EXPECT_THAT(Commit(Transaction().Put("a", "1")).get(),
+              StatusIs(StatusCode::kUnavailable, HasSubstr("not known")));
+  EXPECT_NE(store.Find("a"), nullptr);
+  EXPECT_THAT(Commit(Transaction().Put("a", "2")).get(), IsOk());
+}
+
 // The answer says nothing, and the request arrives later than the fence: it must not happen then.
 TEST_F(EtcdAcceptance, Row20WhatArrivesAfterTheFenceDoesNotHappen) {
   EtcdOptions options = FakeOptions(etcd_);

@@ -31,7 +31,7 @@ std::optional<rpc::EtcdCompare> CompareOf(const Operation& operation, const std:
   return rpc::EtcdCompare{.key = key, .what = What::kCreated, .greater = true, .number = 0};
 }
 
-void AddTo(rpc::EtcdTransaction& request, const PendingWrite& write) {
+void AddTo(rpc::EtcdTransaction& request, const PendingWrite& write, const LeaseIds& leases) {
   const auto& operations = write.transaction.operations;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const std::string& key = write.keys[i];
@@ -39,7 +39,10 @@ void AddTo(rpc::EtcdTransaction& request, const PendingWrite& write) {
       request.compares.push_back(*std::move(compare));
     }
     if (operations[i].kind == Kind::kPut) {
-      request.success.push_back({rpc::EtcdPut{.key = key, .value = operations[i].value}});
+      const auto lease = leases.find(operations[i].ttl);
+      request.success.push_back({rpc::EtcdPut{.key = key,
+                                              .value = operations[i].value,
+                                              .lease = lease == leases.end() ? 0 : lease->second}});
     } else if (operations[i].kind == Kind::kDelete) {
       request.success.push_back({rpc::EtcdDelete{.key = key}});
     }
@@ -168,8 +171,8 @@ class Grouping {
 
   bool TakeIfApart(const PendingPtr& write) {
     const auto& operations = write->transaction.operations;
-    // Nested transactions have the operations that the outer one leaves.
-    if (units_.size() + 1 + std::max(largest_, operations.size()) > limits_.operations)
+    // Nested transactions have the operations that the outer one leaves, which has the mark, too.
+    if (units_.size() + 2 + std::max(largest_, operations.size()) > limits_.operations)
       return false;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const std::string_view key = write->keys[i];
@@ -229,7 +232,9 @@ class Grouping {
       }
     }
     const std::size_t size = units_[*unit]->transaction.operations.size() + more;
-    if (units_.size() + std::max(largest_, size) > limits_.operations) return false;
+    // Alone it is not nested: one operation more is the mark.
+    const std::size_t around = units_.size() == 1 ? 1 : units_.size() + 1;
+    if (around + std::max(largest_, size) > limits_.operations) return false;
     Merge(write, *unit);
     return true;
   }
@@ -257,6 +262,7 @@ class Grouping {
         if (operation.kind != Kind::kPut) continue;
         operations[at].value = operation.value;
         operations[at].attach = operation.attach;
+        operations[at].ttl = operation.ttl;
         written_.at(write->keys[i]).last = write.get();
         continue;
       }
@@ -316,38 +322,65 @@ std::vector<PendingPtr> PartsOf(const std::vector<PendingPtr>& group) {
   return all;
 }
 
-rpc::EtcdTransaction MakeRequest(const std::vector<PendingPtr>& group, const std::string& fence,
-                                 std::int64_t fence_revision) {
-  rpc::EtcdTransaction request;
-  request.compares.push_back({.key = fence, .number = fence_revision});
-  request.failure.push_back({rpc::EtcdRange{.key = fence}});
-  if (group.size() == 1) {
-    AddTo(request, *group[0]);
-    return request;
-  }
+std::map<std::chrono::seconds, std::size_t> TtlsOf(const std::vector<PendingPtr>& group) {
+  std::map<std::chrono::seconds, std::size_t> ttls;
   for (const PendingPtr& write : group) {
-    rpc::EtcdTransaction nested;
-    AddTo(nested, *write);
-    request.success.push_back({std::move(nested)});
+    for (const Operation& operation : write->transaction.operations) {
+      if (operation.ttl.count() > 0) ++ttls[operation.ttl];
+    }
+  }
+  return ttls;
+}
+
+namespace {
+
+// Who only compares uses no revision.
+bool IsMarked(const std::vector<PendingPtr>& group, const Fence& fence) {
+  return !fence.mark.empty() && std::ranges::any_of(group, [](const PendingPtr& write) {
+    return std::ranges::any_of(write->transaction.operations, [](const Operation& operation) {
+      return operation.kind != Kind::kCheck;
+    });
+  });
+}
+
+}  // namespace
+
+rpc::EtcdTransaction MakeRequest(const std::vector<PendingPtr>& group, const Fence& fence,
+                                 const LeaseIds& leases) {
+  rpc::EtcdTransaction request;
+  request.compares.push_back({.key = fence.key, .number = fence.revision});
+  request.failure.push_back({rpc::EtcdRange{.key = fence.key}});
+  if (group.size() == 1) {
+    AddTo(request, *group[0], leases);
+  } else {
+    for (const PendingPtr& write : group) {
+      rpc::EtcdTransaction nested;
+      AddTo(nested, *write, leases);
+      request.success.push_back({std::move(nested)});
+    }
+  }
+  if (IsMarked(group, fence)) {
+    request.success.push_back(
+        {rpc::EtcdPut{.key = fence.key, .value = std::make_shared<const std::string>(fence.mark)}});
   }
   return request;
 }
 
-bool ReadAnswer(rpc::EtcdTransactionAnswer answer, std::int64_t& fence_revision,
-                std::vector<PendingPtr>& group) {
+bool ReadAnswer(rpc::EtcdTransactionAnswer answer, Fence& fence, std::vector<PendingPtr>& group) {
   const std::int64_t revision = answer.header.revision;
   for (const PendingPtr& write : group) write->revision = revision;
+  if (answer.succeeded && IsMarked(group, fence)) fence.revision = revision;
   if (group.size() == 1) {
     if (answer.succeeded) return true;
-    const auto& fence = answer.answers[0].kvs;
-    const std::int64_t there = fence.empty() ? 0 : fence[0].modified;
-    if (there != std::exchange(fence_revision, there)) return false;
+    const auto& kvs = answer.answers[0].kvs;
+    const std::int64_t there = kvs.empty() ? 0 : kvs[0].modified;
+    if (there != std::exchange(fence.revision, there)) return false;
     ReadConflict(answer.answers.data() + 1, *group[0]);
     return true;
   }
   if (!answer.succeeded) {
-    const auto& fence = answer.answers[0].kvs;
-    fence_revision = fence.empty() ? 0 : fence[0].modified;
+    const auto& kvs = answer.answers[0].kvs;
+    fence.revision = kvs.empty() ? 0 : kvs[0].modified;
     return false;
   }
   for (std::size_t i = 0; i < group.size(); ++i) {
@@ -392,16 +425,17 @@ Blamed BlamePart(PendingWrite& write) {
   return blamed;
 }
 
-std::optional<std::int64_t> WrittenAt(const PendingWrite& write, std::int64_t fence_revision) {
-  std::optional<std::int64_t> at;
+bool WasWritten(const PendingWrite& write, std::int64_t revision) {
+  bool writes = false;
   for (std::size_t i = 0; i < write.keys.size(); ++i) {
     if (write.transaction.operations[i].kind == Kind::kCheck) continue;
-    const EntryPtr& seen = write.seen[i];
-    if (seen == nullptr || seen->modified.value > fence_revision) return std::nullopt;
-    if (at && *at != seen->modified.value) return std::nullopt;
-    at = seen->modified.value;
+    writes = true;
+    const bool seen = std::ranges::any_of(write.seen[i], [revision](const EntryPtr& entry) {
+      return entry->modified.value == revision;
+    });
+    if (!seen) return false;
   }
-  return at;
+  return writes;
 }
 
 }  // namespace dray::store::internal

@@ -4,14 +4,17 @@
 // and what its answer says of each. No I/O.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "rpc/etcd_messages.h"
 #include "store/etcd/event_loop.h"
 #include "store/etcd/layout.h"
@@ -45,8 +48,9 @@ struct PendingWrite {
   // lock.
   bool hidden = false;
 
-  // By operation: the version of ours that the watch has shown, null until then.
-  std::vector<EntryPtr> seen;
+  // By operation: what the watch has shown that may be ours. Until the answer it is what looks the same,
+  // of others, too: a deletion like any other, the same bytes.
+  std::vector<absl::InlinedVector<EntryPtr, 1>> seen;
   // Of the transaction, once that is known.
   std::int64_t revision = 0;
   std::optional<Conflict> conflict;
@@ -85,15 +89,27 @@ Group TakeGroup(std::deque<PendingPtr>& queue, const RequestLimits& limits, bool
 // The transactions as they were handed over, in that order.
 std::vector<PendingPtr> PartsOf(const std::vector<PendingPtr>& group);
 
-// The request: nothing of it happens unless `fence` has this revision. A transaction alone is not
-// nested in another, so that it may have as many operations as etcd takes.
-rpc::EtcdTransaction MakeRequest(const std::vector<PendingPtr>& group, const std::string& fence,
-                                 std::int64_t fence_revision);
+// How many keys of the group are to live for how long only.
+std::map<std::chrono::seconds, std::size_t> TtlsOf(const std::vector<PendingPtr>& group);
 
-// What became of the group: revisions and conflicts are put into its transactions. False: nothing,
-// because the fence has another revision than that, which is then in `fence_revision` (0: it is gone).
-bool ReadAnswer(rpc::EtcdTransactionAnswer answer, std::int64_t& fence_revision,
-                std::vector<PendingPtr>& group);
+using LeaseIds = std::map<std::chrono::seconds, std::int64_t>;
+
+// A key that this server alone writes, its revision, and what the request writes into it; empty: nothing.
+struct Fence {
+  std::string key;
+  std::int64_t revision = 0;
+  std::string mark;
+};
+
+// The request: nothing of it happens unless the fence has this revision, and if anything is written, the
+// mark is, at the same revision. A transaction alone is not nested in another, so that it may have as
+// many operations as etcd takes. `leases`: by ttl.
+rpc::EtcdTransaction MakeRequest(const std::vector<PendingPtr>& group, const Fence& fence,
+                                 const LeaseIds& leases = {});
+
+// What became of the group: revisions and conflicts are put into its transactions, and the revision that
+// the fence has now into `fence`. False: nothing happened, because it had another one (0: it is gone).
+bool ReadAnswer(rpc::EtcdTransactionAnswer answer, Fence& fence, std::vector<PendingPtr>& group);
 
 // It is known what became of a transaction: so of its parts.
 void Settle(PendingWrite& write);
@@ -107,8 +123,8 @@ struct Blamed {
 };
 Blamed BlamePart(PendingWrite& write);
 
-// After a fence, of which every change before it was seen: the revision at which all writes of the
-// transaction were made, if they were. Nothing: they were not.
-std::optional<std::int64_t> WrittenAt(const PendingWrite& write, std::int64_t fence_revision);
+// Of a group that was written at this revision, of which every change was seen: whether this one of it
+// was, or had a conflict. A revision is one request's, so what happened then is ours.
+bool WasWritten(const PendingWrite& write, std::int64_t revision);
 
 }  // namespace dray::store::internal

@@ -98,10 +98,12 @@ struct Ran {
 };
 Ran RunAll(std::deque<PendingPtr> queue, const RequestLimits& limits, ModelEtcd& etcd) {
   Ran ran;
+  Fence fence{.key = "/fence"};
   while (!queue.empty()) {
     Group group = TakeGroup(queue, limits, /*one=*/false);
     if (group.writes.empty()) continue;
-    const rpc::EtcdTransaction request = MakeRequest(group.writes, "/fence", 0);
+    fence.mark = std::to_string(ran.requests);
+    const rpc::EtcdTransaction request = MakeRequest(group.writes, fence);
     ++ran.requests;
     for (const PendingPtr& write : group.writes) {
       ran.most_operations = std::max(ran.most_operations, write->keys.size());
@@ -114,8 +116,8 @@ Ran RunAll(std::deque<PendingPtr> queue, const RequestLimits& limits, ModelEtcd&
                   limits.operations);
       }
     }
-    std::int64_t fence = 0;
     EXPECT_TRUE(ReadAnswer(etcd.Do(request), fence, group.writes));
+    EXPECT_EQ(fence.revision, etcd.RevisionOf("/fence"));
     std::deque<PendingPtr> again;
     for (const PendingPtr& write : group.writes) {
       Settle(*write);
@@ -160,7 +162,7 @@ TEST(TakeGroup, WhoBuildsOnAnotherGoesWithIt) {
   const std::deque<PendingPtr> all = queue;
   const Ran ran = RunAll(queue, {}, etcd);
   EXPECT_EQ(etcd.keys().at("/d/quota").value, "300");
-  EXPECT_EQ(etcd.keys().size(), 301u);
+  EXPECT_EQ(etcd.keys().size(), 302u);  // and the fence
   // 127 operations of etcd's 128, of which two are the mark and the quota.
   EXPECT_EQ(ran.most_operations, 127u);
   EXPECT_EQ(ran.requests, 3u);
@@ -310,7 +312,9 @@ TEST_P(RandomGroups, AreAsOneAfterTheOther) {
     }
     std::map<std::string, std::string> there;
     std::map<std::string, std::string> should;
-    for (const auto& [key, version] : etcd.keys()) there[key.substr(3)] = version.value;
+    for (const auto& [key, version] : etcd.keys()) {
+      if (key != "/fence") there[key.substr(3)] = version.value;
+    }
     for (const auto& [key, version] : model.keys) should[key] = version.first;
     ASSERT_EQ(there, should) << "round " << round;
   }

@@ -32,8 +32,8 @@ Writer::Writer(EventLoop& loop, Members& members, const Layout& layout, const Et
       counts_(counts),
       cache_(cache),
       server_(std::move(server)),
-      fence_key_(layout.Fence(server_)),
-      broken_callback_(std::move(broken)) {}
+      broken_callback_(std::move(broken)),
+      fence_{.key = layout.Fence(server_)} {}
 
 void Writer::Start(Feeder& feeder, const RequestLimits& limits, rpc::DoneStatus done) {
   feeder_ = &feeder;
@@ -43,12 +43,12 @@ void Writer::Start(Feeder& feeder, const RequestLimits& limits, rpc::DoneStatus 
   // if it is still the same: a second one that starts at the same time finds that it has moved.
   members_.Until<rpc::EtcdRangeAnswer>(
       Clock::now() + options_.write_patience,
-      [key = fence_key_](rpc::EtcdMember& member, rpc::Done<rpc::EtcdRangeAnswer> answered) {
+      [key = fence_.key](rpc::EtcdMember& member, rpc::Done<rpc::EtcdRangeAnswer> answered) {
         member.Range({.key = key}, Members::kPatience, std::move(answered));
       },
       [this](StatusOr<rpc::EtcdRangeAnswer> answer) {
         if (!answer.ok()) return std::exchange(started_, nullptr)(answer.status());
-        fence_ = answer->kvs.empty() ? 0 : answer->kvs[0].modified;
+        fence_.revision = answer->kvs.empty() ? 0 : answer->kvs[0].modified;
         BeginFence({});
       });
 }
@@ -177,12 +177,42 @@ void Writer::Pump() {
     in_air_ = std::move(group.writes);
     HideFailed(group.lost);
     std::ranges::move(group.lost, std::back_inserter(known_));
-    if (!in_air_.empty()) Send();
+    if (!in_air_.empty()) Grant();
     if (!group.lost.empty()) OnRevision(feeder_->revision());
   }
 }
 
-void Writer::Send() {
+// The leases of what is in it first. Of this nothing was sent before, so nothing of it has happened.
+void Writer::Grant() {
+  const auto now = Clock::now();
+  LeaseIds leases;
+  for (const auto& [ttl, keys] : TtlsOf(in_air_)) {
+    leases[ttl] = leases_.Find(ttl, keys, now);
+    if (leases[ttl] == 0) return Grant(ttl);
+  }
+  for (const auto& [ttl, keys] : TtlsOf(in_air_)) leases_.Use(ttl, keys);
+  Send(leases);
+}
+
+void Writer::Grant(std::chrono::seconds ttl) {
+  sending_ = true;
+  members_.Once<std::int64_t>(
+      [lasts = Leases::Lasts(ttl)](rpc::EtcdMember& member, rpc::Done<std::int64_t> answered) {
+        member.GrantLease(lasts, Members::kPatience, std::move(answered));
+      },
+      [this, ttl, asked = Clock::now()](StatusOr<std::int64_t> lease) {
+        sending_ = false;
+        if (!broken_.ok()) return;
+        if (lease.ok()) {
+          leases_.Granted(ttl, *lease, asked);
+          return Grant();
+        }
+        if (FailureOf(lease.status()) != Failure::kUnknown) return OnFailure(lease.status());
+        Again(Members::kPause, NotWritten(base::Message(lease.status())));
+      });
+}
+
+void Writer::Send(const LeaseIds& leases) {
   Watch(in_air_);
   sent_at_ = feeder_->revision().value;
   relisted_ = false;
@@ -192,8 +222,9 @@ void Writer::Send() {
   counts_.nested += in_air_.size();
   counts_.transactions += PartsOf(in_air_).size();
   if (options_.on_begin) options_.on_begin();
-  const auto request =
-      std::make_shared<rpc::EtcdTransaction>(MakeRequest(in_air_, fence_key_, fence_));
+  // A full database lets pass what writes nothing: deletions.
+  fence_.mark = full_ ? std::string() : fmt::format("{} {}", fence_value_, ++marks_);
+  const auto request = std::make_shared<rpc::EtcdTransaction>(MakeRequest(in_air_, fence_, leases));
   members_.Once<rpc::EtcdTransactionAnswer>(
       [request, patience = options_.answer_patience](
           rpc::EtcdMember& member, rpc::Done<rpc::EtcdTransactionAnswer> answered) {
@@ -210,10 +241,11 @@ void Writer::OnAnswer(StatusOr<rpc::EtcdTransactionAnswer> answer) {
   if (!answer.ok()) return OnFailure(answer.status());
   if (!feeder_->Plausible(answer->header.revision, sent_at_)) return;
   const std::int64_t revision = answer->header.revision;
-  const std::int64_t fence = fence_;
+  const std::int64_t fence = fence_.revision;
   if (!ReadAnswer(*std::move(answer), fence_, in_air_)) {
-    if (fence_ == 0) return BeginFence({});  // somebody tidied it away, and nothing was written
-    fence_ = fence;
+    if (fence_.revision == 0)
+      return BeginFence({});  // somebody tidied it away, and nothing was written
+    fence_.revision = fence;
     return FenceMoved("");
   }
   Answered();
@@ -287,11 +319,13 @@ void Writer::OnFailure(const Status& status) {
                         ? base::MakeStatus(StatusCode::kResourceExhausted,
                                            "the database of etcd is full: " + text)
                         : base::InvalidArgument("etcd refuses the request: " + text));
+    case Failure::kLease:
+      leases_.Forget();
+      return Again(Members::kPause, NotWritten(text));
     case Failure::kDenied:
     case Failure::kToken:
     case Failure::kCompacted:
     case Failure::kFuture:
-    case Failure::kLease:
       return Refuse(NotWritten(text));
     case Failure::kCorrupt:
       return broken_callback_(base::Unavailable("etcd says that its data are damaged: " + text));

@@ -3,10 +3,11 @@
 // Writer: transactions in the order in which they were handed over, in groups, one request in the air.
 //
 // The fence. A request whose answer was lost may have happened, or happen later. Every request is
-// about nothing unless a key that this server alone writes still has the revision that it had. So
-// when an answer is missed, that key is written until that is known to have succeeded, at revision F:
-// nothing sent before can happen any more, and once the cache has everything up to F, it shows what
-// did. Whoever finds another's revision there is not alone under its name, and stops.
+// about nothing unless a key that this server alone writes still has the revision that it had, and
+// writes its mark into that key. So when an answer is missed, the key is written until that is known to
+// have succeeded, or the request's mark is found there: nothing sent before can happen any more. With
+// the mark it has happened, at the revision of the mark, and once the cache has that, it shows which of
+// its transactions did. Whoever finds another's value there is not alone under its name, and stops.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,7 @@
 #include "store/etcd/feeder.h"
 #include "store/etcd/group.h"
 #include "store/etcd/layout.h"
+#include "store/etcd/leases.h"
 #include "store/etcd/members.h"
 
 namespace dray::store::internal {
@@ -53,7 +55,7 @@ class Writer final : public OwnWrites {
   // Everybody is told that nobody knows.
   void Break(const Status& why);
   // Of this server's fence, for whoever reads what is current.
-  const std::string& fence() const { return fence_key_; }
+  const std::string& fence() const { return fence_.key; }
 
   void OnVersion(Entry& entry, bool deleted) override;
   void OnPublished(const EntryPtr& entry) override;
@@ -72,7 +74,9 @@ class Writer final : public OwnWrites {
 
   void Enter();
   void Pump();
-  void Send();
+  void Grant();
+  void Grant(std::chrono::seconds ttl);
+  void Send(const LeaseIds& leases);
   void OnAnswer(StatusOr<rpc::EtcdTransactionAnswer> answer);
   void OnFailure(const Status& status);
   void Again(std::chrono::nanoseconds pause, const Status& why);
@@ -81,12 +85,13 @@ class Writer final : public OwnWrites {
   void Dissolve(const PendingPtr& write, std::vector<PendingPtr>& again);
   std::vector<PendingPtr> TakeFromAir();
   bool MayBeGone(const PendingWrite& write) const;
+  bool MayHaveHappened(const PendingWrite& write) const;
   void Report(bool ok);
 
   void BeginFence(const Status& why);
   void WriteFence();
   void OnFence(StatusOr<rpc::EtcdTransactionAnswer> answer, std::int64_t seen_before);
-  void FenceIs(std::int64_t revision);
+  void FenceIs(std::int64_t revision, std::int64_t happened);
   void Resolve();
   void FenceMoved(const std::string& whose);
   void Expire();
@@ -115,7 +120,6 @@ class Writer final : public OwnWrites {
   EtcdCounts& counts_;
   Timeline& cache_;
   const std::string server_;
-  const std::string fence_key_;
   const std::function<void(Status)> broken_callback_;
   base::SystemRandomSource random_;
   Feeder* feeder_ = nullptr;
@@ -132,7 +136,9 @@ class Writer final : public OwnWrites {
   Status refusing_ ABSL_GUARDED_BY(mutex_);  // not OK: nothing is taken
 
   std::deque<PendingPtr> queue_;
-  std::vector<PendingPtr> in_air_;  // a group that was sent, or of which it is not known whether
+  // A group that was sent, of which it is not known whether, or that waits for a lease to be sent with.
+  std::vector<PendingPtr> in_air_;
+  Leases leases_;
   std::optional<Clock::time_point> began_;  // when it was sent
   std::int64_t sent_at_ = 0;                // the cache's revision then
   std::deque<PendingPtr> known_;            // answered; the cache does not have it yet
@@ -146,8 +152,11 @@ class Writer final : public OwnWrites {
   bool closing_ = false;
   Status broken_;
 
-  std::int64_t fence_ = 0;   // its revision
+  Fence fence_;              // its mark is that of the request in the air
   std::string fence_value_;  // of the one that is being written
+  std::int64_t marks_ = 0;
+  std::int64_t happened_ = 0;  // at which revision its mark was found by the fence; 0: not there
+  bool mark_gone_ = false;     // there was none, or it was tidied away with the fence
   bool fencing_ = false;
   bool sending_ = false;     // a request, maybe of the fence, has no answer yet
   std::int64_t fenced_ = 0;  // waits for the cache

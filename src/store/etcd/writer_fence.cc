@@ -4,6 +4,7 @@
 #include "store/etcd/writer.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@ void Writer::BeginFence(const Status& why) {
   if (!why.ok()) ++counts_.fences;
   fencing_ = true;
   fenced_ = 0;
+  mark_gone_ = fence_.mark.empty();
   fencing_since_ = Clock::now();
   fence_value_ = base::NewUuid(random_);
   WriteFence();
@@ -29,10 +31,10 @@ void Writer::WriteFence() {
   if (members_.closed() || !broken_.ok()) return;
   sending_ = true;
   rpc::EtcdTransaction request;
-  request.compares.push_back({.key = fence_key_, .number = fence_});
+  request.compares.push_back({.key = fence_.key, .number = fence_.revision});
   request.success.push_back({rpc::EtcdPut{
-      .key = fence_key_, .value = std::make_shared<const std::string>(fence_value_)}});
-  request.failure.push_back({rpc::EtcdRange{.key = fence_key_}});
+      .key = fence_.key, .value = std::make_shared<const std::string>(fence_value_)}});
+  request.failure.push_back({rpc::EtcdRange{.key = fence_.key}});
   members_.Once<rpc::EtcdTransactionAnswer>(
       [request, patience = options_.answer_patience / 2](
           rpc::EtcdMember& member, rpc::Done<rpc::EtcdTransactionAnswer> answered) {
@@ -48,14 +50,20 @@ void Writer::OnFence(StatusOr<rpc::EtcdTransactionAnswer> answer, std::int64_t s
   if (!broken_.ok()) return;
   if (answer.ok()) {
     if (!feeder_->Plausible(answer->header.revision, seen_before)) return;
-    if (answer->succeeded) return FenceIs(answer->header.revision);
+    if (answer->succeeded) return FenceIs(answer->header.revision, 0);
     const auto& kvs = answer->answers[0].kvs;
     // A try whose answer was lost has succeeded.
-    if (!kvs.empty() && kvs[0].value == fence_value_) return FenceIs(kvs[0].modified);
-    if (kvs.empty() && fence_ != 0 && !options_.alone) {
-      // Nobody but whoever tidies up takes it away; what compares with its old revision fails now.
+    if (!kvs.empty() && kvs[0].value == fence_value_) return FenceIs(kvs[0].modified, 0);
+    // The request itself has, and cannot once more.
+    if (!kvs.empty() && !fence_.mark.empty() && kvs[0].value == fence_.mark) {
+      return FenceIs(kvs[0].modified, kvs[0].modified);
+    }
+    if (kvs.empty() && fence_.revision != 0 && !options_.alone) {
+      // Nobody but whoever tidies up takes it away; what compares with its old revision fails now, and
+      // if the request has happened before, its mark has gone with it.
       // Whoever must be alone is not any more, if somebody else tidies up.
-      fence_ = 0;
+      fence_.revision = 0;
+      mark_gone_ = true;
       return WriteFence();
     }
     return FenceMoved(kvs.empty() ? "" : kvs[0].value);
@@ -74,8 +82,9 @@ void Writer::OnFence(StatusOr<rpc::EtcdTransactionAnswer> answer, std::int64_t s
   loop_.After(Members::kPause, [this] { WriteFence(); });
 }
 
-void Writer::FenceIs(std::int64_t revision) {
-  fence_ = revision;
+void Writer::FenceIs(std::int64_t revision, std::int64_t happened) {
+  fence_.revision = revision;
+  happened_ = happened;
   if (started_) {
     fencing_ = false;
     return std::exchange(started_, nullptr)(Status());
@@ -85,7 +94,8 @@ void Writer::FenceIs(std::int64_t revision) {
   Resolve();
 }
 
-// The cache has everything up to the fence: what is not there was not written, and will not be.
+// The cache has everything up to the fence: what is not there was not written, and will not be. Alone in
+// its request it was written if the mark was.
 void Writer::Resolve() {
   if (fenced_ == 0) return;
   if (feeder_->revision().value < fenced_) {
@@ -96,16 +106,17 @@ void Writer::Resolve() {
   std::vector<PendingPtr> again;
   std::vector<PendingPtr> late;
   std::vector<PendingPtr> unknown;
+  const bool alone = in_air_.size() == 1;
   for (const PendingPtr& write : std::exchange(in_air_, {})) {
-    const auto at = reached ? WrittenAt(*write, fenced_) : std::nullopt;
-    if (at) {
-      write->revision = *at;
+    if (reached && happened_ != 0 && (alone || WasWritten(*write, happened_))) {
+      write->revision = happened_;
       Settle(*write);
       known_.push_back(write);
       continue;
     }
     Unwatch(*write);
-    const bool is_unknown = !reached || (relisted_ && MayBeGone(*write));
+    const bool is_unknown = !reached || (happened_ != 0 && relisted_ && MayBeGone(*write)) ||
+                            (mark_gone_ && MayHaveHappened(*write));
     for (const PendingPtr& part : PartsOf({write})) {
       if (is_unknown) {
         unknown.push_back(part);
@@ -116,11 +127,13 @@ void Writer::Resolve() {
   }
   queue_.insert(queue_.begin(), again.begin(), again.end());
   Tell(late, NotWritten("etcd did not answer in time"));
-  Tell(unknown, base::Unavailable(
-                    reached ? "it is not known whether it was written: others have written since, "
-                              "and the history is gone"
-                            : "it is not known whether it was written: the watch of etcd does not "
-                              "come so far"));
+  std::string_view why = "the watch of etcd does not come so far";
+  if (reached && mark_gone_) {
+    why = "another server may have done the same at that moment";
+  } else if (reached) {
+    why = "others have written since, and the history is gone";
+  }
+  Tell(unknown, base::Unavailable(fmt::format("it is not known whether it was written: {}", why)));
   if (!reached) return;
   fencing_ = false;
   fenced_ = 0;
@@ -135,6 +148,19 @@ bool Writer::MayBeGone(const PendingWrite& write) const {
     const EntryPtr now = cache_.Find(operation.key);
     return now == nullptr || now->modified.value > sent_at_;
   });
+}
+
+// Without a mark: something that looks like it was seen, or may have been missed.
+bool Writer::MayHaveHappened(const PendingWrite& write) const {
+  if (relisted_) return MayBeGone(write);
+  const auto& operations = write.transaction.operations;
+  bool writes = false;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (operations[i].kind == Kind::kCheck) continue;
+    if (write.seen[i].empty()) return false;
+    writes = true;
+  }
+  return writes;
 }
 
 void Writer::FenceMoved(const std::string& whose) {

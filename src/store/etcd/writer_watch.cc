@@ -16,7 +16,7 @@ using Kind = Operation::Kind;
 
 void Writer::Watch(const std::vector<PendingPtr>& group) {
   for (const PendingPtr& write : group) {
-    write->seen.assign(write->keys.size(), nullptr);
+    write->seen.assign(write->keys.size(), {});
     for (std::size_t i = 0; i < write->keys.size(); ++i) {
       const Operation& operation = write->transaction.operations[i];
       if (operation.kind != Kind::kCheck) writing_[operation.key].push_back({write.get(), i});
@@ -65,7 +65,7 @@ void Writer::OnPublished(const EntryPtr& entry) {
   for (const Place& place : it->second) {
     const Operation& operation = place.write->transaction.operations[place.operation];
     if (!IsOf(*place.write, operation, *entry, deleted)) continue;
-    place.write->seen[place.operation] = entry;
+    place.write->seen[place.operation].push_back(entry);
     return;
   }
 }
@@ -89,7 +89,7 @@ void Writer::OnRelist() {
       const EntryPtr now = cache_.Find(operation.key);
       if (operation.kind == Kind::kPut && now && now->modified.value > sent_at_ &&
           *now->value == *operation.value) {
-        write->seen[i] = now;
+        write->seen[i].push_back(now);
       }
     }
   }
@@ -114,7 +114,9 @@ EntryPtr Writer::EntryOf(const PendingWrite& write, std::size_t index) {
   const Operation& operation = write.transaction.operations[index];
   if (operation.kind == Kind::kCheck) return nullptr;
   const Revision revision{write.revision};
-  if (const EntryPtr& seen = write.seen[index]; seen && seen->modified == revision) return seen;
+  for (const EntryPtr& seen : write.seen[index]) {
+    if (seen->modified == revision) return seen;
+  }
   // Its event was not seen, because everything was read anew.
   Entry made{.key = operation.key,
              .value = operation.value ? operation.value : std::make_shared<const std::string>(),
