@@ -112,7 +112,7 @@ Change Ledger::Put(const api::ResourceClaim& claim) {
     record->holder = holders_->Add(NameOf(claim));
     record->holding = std::move(holding);
     const Record& added = *claims_.emplace(key, std::move(record)).first->second;
-    return Tell(internal::Replace(current_.pools_, added.holder, {}, added.holding));
+    return Tell(internal::Replace(current_.pools_, added.holder, {}, added.holding), true);
   }
   Record& record = *found->second;
   const std::uint64_t version = VersionOf(claim.metadata.resource_version);
@@ -150,12 +150,12 @@ void Ledger::Resume(std::string_view uid) {
   const auto found = claims_.find(uid);
   if (found == claims_.end() || !std::exchange(found->second->suspended, false)) return;
   const Record& record = *found->second;
-  Tell(internal::Replace(current_.pools_, record.holder, {}, record.holding));
+  Tell(internal::Replace(current_.pools_, record.holder, {}, record.holding), true);
 }
 
 // Last in every change, so that a listener finds the ledger as it is then.
-Change Ledger::Tell(std::vector<PoolId> pools) const {
-  Change change{std::move(pools)};
+Change Ledger::Tell(std::vector<PoolId> pools, bool only_taken) const {
+  Change change{std::move(pools), only_taken};
   if (listener_ && !change.pools.empty()) listener_(change);
   return change;
 }
@@ -208,7 +208,7 @@ StatusOr<Reservation> Ledger::Reserve(const api::ResourceClaim& claim,
   const Record& added = *record;
   Reservation reservation(this, key, added.ticket);
   claims_.emplace(std::move(key), std::move(record));
-  Tell(internal::Replace(current_.pools_, added.holder, {}, added.holding));
+  Tell(internal::Replace(current_.pools_, added.holder, {}, added.holding), true);
   return reservation;
 }
 

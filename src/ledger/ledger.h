@@ -145,6 +145,8 @@ class Reservation {
 // What a change touched: pools whose usage is another now, sorted.
 struct Change {
   std::vector<PoolId> pools;
+  // Something was taken, and nothing given back: who could not be served before cannot be now.
+  bool only_taken = false;
 };
 
 // One thread.
@@ -205,7 +207,7 @@ class Ledger {
   void Keep(std::string_view claim, std::uint64_t ticket, std::string_view stored_version);
   void Undo(std::string_view claim, std::uint64_t ticket);
   Change Drop(Claims::iterator record);
-  Change Tell(std::vector<PoolId> pools) const;
+  Change Tell(std::vector<PoolId> pools, bool only_taken = false) const;
 
   std::shared_ptr<inventory::Dictionary> dictionary_;
   std::function<void(const Change&)> listener_;

@@ -145,6 +145,21 @@ TEST_F(LedgerTest, PutIsIdempotentAndSaysWhatItTouched) {
   EXPECT_THAT(ledger_.Remove("uid-a").pools, IsEmpty());
 }
 
+// So that who has found no room need not look again.
+TEST_F(LedgerTest, ChangesThatGiveNothingBackSaySo) {
+  std::vector<bool> only_taken;
+  ledger_.Listen([&](const Change& change) { only_taken.push_back(change.only_taken); });
+  const Claim claim = Claim("a").Exclusive("gpu-0");
+  ledger_.Put(claim);
+  ledger_.Put(Claim("a").Exclusive("gpu-1"));
+  ledger_.Suspend("uid-a");
+  ledger_.Resume("uid-a");
+  ledger_.Put(claim.Pending());
+  { const Reservation reservation = MustReserve(Claim("b").Exclusive("gpu-0")); }
+  EXPECT_THAT(only_taken, ElementsAre(true, false, false, true, false, true, false));
+  ledger_.Listen(nullptr);
+}
+
 TEST_F(LedgerTest, AClaimThatMovesGivesBackWhatItHad) {
   ledger_.Put(Claim("a").Exclusive("gpu-0"));
   ledger_.Put(Claim("a").Exclusive("gpu-1"));

@@ -44,7 +44,10 @@ NodeInfo* Cycle::Choose() {
   ScoreLocal();
   NodeInfo* node = Nominated();
   if (node == nullptr) node = Best();
-  if (node == nullptr) status_.code = PluginStatus::Code::kUnschedulable;
+  if (node == nullptr) {
+    status_.code = PluginStatus::Code::kUnschedulable;
+    if (!AskOutdated()) return nullptr;
+  }
   End(Phase::kScore, true);
   return node;
 }
@@ -109,9 +112,11 @@ Cycle::Answer Cycle::AskOf(CycleState& state, const NodeInfo& node,
     if (status.ok()) continue;
     Name(status, filter);
     answer.code = status.code;
+    const bool lasts = filter.Lasts(status.reasons);
     answer.refusal = told.refusals.Add({.filter = static_cast<std::uint32_t>(i),
                                         .code = status.code,
-                                        .reasons = std::move(status.reasons)});
+                                        .reasons = std::move(status.reasons),
+                                        .lasts = lasts});
     break;
   }
   return answer;
@@ -230,7 +235,18 @@ NodeInfo* Cycle::ChooseLazily() {
 bool Cycle::FilterLocal() {
   FindPlacement();
   nodes_asked_ = true;
-  const std::vector<NodeInfo*> stale = placement_->Stale(env_.world);
+  if (!AskLocal(placement_->Stale(env_.world))) return false;
+  placement_->Finish();
+  return true;
+}
+
+// Whoever is refused is told why as things are now.
+bool Cycle::AskOutdated() {
+  const std::vector<NodeInfo*> outdated = placement_->Outdated(env_.world);
+  return outdated.empty() || AskLocal(outdated);
+}
+
+bool Cycle::AskLocal(const std::vector<NodeInfo*>& nodes) {
   constexpr std::uint32_t kUnknown = 0xffffffff;
   const auto take = [&](const NodeInfo& node, Told* refused_by, std::uint32_t refusal) {
     if (refused_by == nullptr) return placement_->Admit(node);
@@ -242,9 +258,7 @@ bool Cycle::FilterLocal() {
       placement_->RefuseAgain(node, numbers[refusal]);
     }
   };
-  if (!AskOfAll(stale, local_, take)) return false;
-  placement_->Finish();
-  return true;
+  return AskOfAll(nodes, local_, take);
 }
 
 bool Cycle::FilterOthers() {

@@ -69,7 +69,7 @@ class Cycle final : public WhatIf {
   // For what comes after this attempt.
   CycleState TakeState() { return std::move(state_); }
   // The plugins that refused the pod, or some node, by name; in their order.
-  std::vector<std::string> RefusedBy() const;
+  std::vector<std::string> RefusedBy();
   // The same for pods that were refused by nodes and that the same changes can help, those of their
   // own objects aside, if their labels and namespaces are the same, too. Nothing: of this pod
   // nothing of the kind can be said.
@@ -125,6 +125,9 @@ class Cycle final : public WhatIf {
   NodeInfo* ChooseLazily();
   void FindPlacement();
   bool FilterLocal();
+  // Asks about nodes of which it is known that they refuse the pod, and not why they do now.
+  bool AskOutdated();
+  bool AskLocal(const std::vector<NodeInfo*>& nodes);
   bool FilterOthers();
   bool PreScore();
   // Which score plugins have something to say about the nodes in feasible_.

@@ -29,8 +29,9 @@ const Refusal* Cycle::RefusalOf(const NodeInfo& node) const {
   return placement_->RefusalOf(node);
 }
 
-std::vector<std::string> Cycle::RefusedBy() const {
+std::vector<std::string> Cycle::RefusedBy() {
   if (!refused_before_.empty()) return {refused_before_};
+  if (nodes_asked_) AskOutdated();
   std::vector<bool> refused(env_.plugins.filters().size());
   if (nodes_asked_) {
     // Who was refused by other filters had been admitted by the local ones.

@@ -159,6 +159,12 @@ class FilterPlugin : public virtual Plugin {
     static_cast<void>(state), static_cast<void>(pod);
     return 0;
   }
+  // With Local: whether a node that was refused for these reasons stays refused, by this filter at
+  // least, while others only take more of it (NodeInfo::eased).
+  virtual bool Lasts(std::span<const Reason> reasons) const {
+    static_cast<void>(reasons);
+    return false;
+  }
 };
 
 // Says more about the refusals of its Filter than Filter does: for when saying it costs too much to

@@ -28,6 +28,9 @@ struct NodeInfo {
   // Changes whenever anything here changes but the rank, and when the devices or what is in use of
   // them would be others if they were refreshed. No two nodes ever have the same.
   std::uint64_t version = 0;
+  // The version of the last change that was more than somebody taking something: whoever did not fit
+  // for want of room since then does not fit now.
+  std::uint64_t eased = 0;
   std::shared_ptr<const api::Node> node;  // null: only pods are known of it
   Resources allocatable;
   ResourceNames::Pins names;  // of those

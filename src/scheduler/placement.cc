@@ -28,6 +28,7 @@ void Placement::Reset(std::size_t nodes) {
     best_ = {};
     left_out_ = {};
     unscored_ = {};
+    outdated_ = {};
     raw_ = {};
   }
   entries_.clear();
@@ -36,6 +37,7 @@ void Placement::Reset(std::size_t nodes) {
   best_.Reset(0);
   left_out_.clear();
   unscored_.clear();
+  outdated_.clear();
   scorers_ = 0;
   raw_per_node_ = 0;
   raw_.clear();
@@ -76,27 +78,45 @@ std::vector<NodeInfo*> Placement::Stale(const World& world) {
   if (first || nodes_version_ != world.nodes_version()) Rank(world);
   asking_ = world.version();
   std::vector<NodeInfo*> stale;
+  const auto look_at = [&](NodeInfo* node) {
+    Entry& entry = entries_[node->index];
+    if (!IsKnown(entry, *node)) {
+      stale.push_back(node);
+    } else if (entry.version != node->version && !std::exchange(entry.outdated, true)) {
+      outdated_.push_back(node->index);
+    }
+  };
   const World::ChangedNodes changed =
       world.ChangedSince(seen_, world.nodes().size() / kLookThrough + 8);
   if (first || changed.all) {
-    for (NodeInfo* node : world.nodes()) {
-      if (entries_[node->index].version != node->version) stale.push_back(node);
-    }
+    for (NodeInfo* node : world.nodes()) look_at(node);
     return stale;
   }
   for (const NodeIndex index : changed.nodes) {
     NodeInfo* node = world.node(index);
-    if (node != nullptr && entries_[index].version != node->version) stale.push_back(node);
+    if (node != nullptr) look_at(node);
   }
   SortByRank(stale);
   return stale;
+}
+
+std::vector<NodeInfo*> Placement::Outdated(const World& world) {
+  std::vector<NodeInfo*> nodes;
+  for (const NodeIndex index : outdated_) {
+    NodeInfo* node = world.node(index);
+    // It may have been answered since, or be another one.
+    if (node != nullptr && std::exchange(entries_[index].outdated, false)) nodes.push_back(node);
+  }
+  outdated_.clear();
+  SortByRank(nodes);
+  return nodes;
 }
 
 void Placement::Open(const World& world, std::vector<const NodeInfo*>& open) {
   Fit(world);
   for (const NodeInfo* node : world.nodes()) {
     const Entry& entry = entries_[node->index];
-    if (entry.version != node->version || entry.refusal < 0) open.push_back(node);
+    if (entry.refusal < 0 || !IsKnown(entry, *node)) open.push_back(node);
   }
 }
 
@@ -154,6 +174,7 @@ void Placement::RefuseAgain(const NodeInfo& node, std::uint32_t number) {
   ++refusals_[number].nodes;
   entries_[node.index].version = node.version;
   entries_[node.index].refusal = static_cast<std::int32_t>(number);
+  entries_[node.index].lasts = refusals_[number].known.refusal->lasts;
 }
 
 void Placement::Admit(const NodeInfo& node) {

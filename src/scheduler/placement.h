@@ -53,8 +53,11 @@ class Placement {
   void Reset(std::size_t nodes);
 
   // Takes note of nodes that came or went. Those that must be looked at again, by rank. Each is to
-  // be answered by Refuse or Admit, then Finish called; without it they come again.
+  // be answered by Refuse or Admit, then Finish called; without it they come again. Not those that
+  // refuse the pod still, though it may be for another reason.
   std::vector<NodeInfo*> Stale(const World& world);
+  // The latter, by rank, for when reasons are wanted. Each is to be answered by Refuse.
+  std::vector<NodeInfo*> Outdated(const World& world);
   // Knows of the nodes that there are. Without it, or Stale, nothing below may be asked.
   void Fit(const World& world) {
     if (nodes_version_ != world.nodes_version()) Rank(world);
@@ -62,7 +65,7 @@ class Placement {
   // Nodes that are not known to refuse the pod as they are now, by rank. Asks for nothing.
   void Open(const World& world, std::vector<const NodeInfo*>& open);
   // Whether what is known of it is of the node as it is now.
-  bool Knows(const NodeInfo& node) const { return entries_[node.index].version == node.version; }
+  bool Knows(const NodeInfo& node) const { return IsKnown(entries_[node.index], node); }
   // The number that the refusal has here.
   std::uint32_t Refuse(const NodeInfo& node, const Refusals::Known& refusal);
   // The same reason for another node: the number is one that Refuse gave since Stale.
@@ -123,12 +126,17 @@ class Placement {
     std::optional<std::uint64_t> detail_group;
     std::int32_t refusal = kUnknown;  // kAdmitted, or of refusals_
     bool scored = false;
+    bool lasts = false;     // refused as long as the node is not eased
+    bool outdated = false;  // among outdated_
   };
   struct Counted {
     Refusals::Known known;
     std::size_t nodes = 0;
   };
 
+  static bool IsKnown(const Entry& entry, const NodeInfo& node) {
+    return entry.version == node.version || (entry.lasts && node.eased <= entry.version);
+  }
   void Rank(const World& world);
   void Clear(NodeIndex index);
   void ForgetScore(NodeIndex index);
@@ -140,6 +148,7 @@ class Placement {
   Tournament best_;  // by rank
   std::vector<std::pair<std::size_t, std::int64_t>> left_out_;
   std::vector<NodeIndex> unscored_;
+  std::vector<NodeIndex> outdated_;  // refused, and have changed since
 
   std::uint64_t scorers_ = 0;
   std::size_t raw_per_node_ = 0;

@@ -81,6 +81,33 @@ TEST_F(PlacementTest, OnlyChangedNodesAreStale) {
   EXPECT_EQ(Best(), "b");
 }
 
+// Until something of it is given back, or its object changes. Why it refuses may be another matter by then.
+TEST_F(PlacementTest, ANodeThatIsFullIsNotAskedAgainWhileOthersTakeMoreOfIt) {
+  for (const NodeInfo* node : placement_.Stale(world_)) {
+    if (node->name() == "b") {
+      Refuse(*node, {.reasons = {{.text = "full"}}, .lasts = true});
+    } else {
+      placement_.Admit(*node);
+    }
+  }
+  placement_.Finish();
+  EXPECT_TRUE(placement_.Outdated(world_).empty());
+  for (const char* pod : {"p", "q"}) world_.Apply(Added(MakePod({.name = pod, .node = "b"})));
+  EXPECT_EQ(Answer(), 0u);
+  EXPECT_EQ(placement_.admitted(), 2u);
+  EXPECT_TRUE(placement_.Knows(*world_.FindNode("b")));
+  const auto outdated = placement_.Outdated(world_);
+  ASSERT_EQ(outdated.size(), 1u);
+  Refuse(*outdated.front(), {.reasons = {{.text = "fuller"}}, .lasts = true});
+  EXPECT_TRUE(placement_.Outdated(world_).empty());
+  EXPECT_EQ(placement_.RefusalOf(*world_.FindNode("b"))->reasons.front().text, "fuller");
+  world_.Apply(Deleted(MakePod({.name = "p", .node = "b"})));
+  EXPECT_FALSE(placement_.Knows(*world_.FindNode("b")));
+  EXPECT_EQ(Answer("b"), 1u);
+  world_.Apply(Added(MakePod({.name = "r", .node = "b"})));
+  EXPECT_EQ(Answer(), 1u) << "what refused it last may pass";
+}
+
 TEST_F(PlacementTest, ARoundThatWasNotFinishedComesAgain) {
   EXPECT_EQ(placement_.Stale(world_).size(), 3u);
   placement_.Admit(*world_.FindNode("a"));

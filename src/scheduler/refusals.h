@@ -19,6 +19,7 @@ struct Refusal {
   std::uint32_t filter = 0;  // of PluginSet::filters()
   PluginStatus::Code code = PluginStatus::Code::kUnschedulable;
   std::vector<Reason> reasons;
+  bool lasts = false;  // FilterPlugin::Lasts
 
   // Everything that it says, so that equal ones are stored and counted as one.
   std::string Key() const;

@@ -265,6 +265,10 @@ std::optional<Outcome> Scheduler::Impl::Conclude(Binding& binding, const PluginS
       ++group.ready;
       if (!group.failed && group.ready < group.total) return std::nullopt;
       look_at_bindings = look_again = true;
+      if (!group.failed) {
+        group.why = WhyTooFew(group);
+        group.failed = !group.why.empty();
+      }
       // One that was counted has gone: this one is undone with the others.
       if (group.failed) return std::nullopt;
       group.open = true;

@@ -161,11 +161,21 @@ void Scheduler::Impl::BringUpToDate(Refused& why) {
   if (pod == nullptr || world.Assumed(pod->key)) return;
   const std::optional<std::uint32_t> profile = ProfileOf(*pod->pod);
   if (!profile) return;
+  // What is said of a group is as of its attempt: whether all of it fits is not asked for an explanation, and
+  // what one of its pods lacks says nothing about the others.
+  const Group* group = GroupOf(*pod->pod);
+  if (group != nullptr && (explanation.groups.empty() || group->object == nullptr ||
+                           group->object->spec.scheduling_constraints)) {
+    return;
+  }
   why.as_of = changes;
   Cycle cycle(EnvironmentOf(*profile), pod);
+  if (group != nullptr) cycle.state().Get<GroupOfPod>().group = group->object;
   current.cycle = &cycle;
   PodExplanation now{.pod = pod->key, .nodes = world.nodes().size()};
   if (const NodeInfo* node = cycle.Choose()) {
+    current.cycle = nullptr;
+    if (group != nullptr) return;
     now.before.push_back(
         {.code = "fits_now",
          .text = fmt::format("node {} would take it now; it is tried again soon", node->name())});

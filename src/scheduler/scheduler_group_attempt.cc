@@ -109,6 +109,19 @@ bool Scheduler::Impl::MayBeUndone(const Group& group) const {
   return on_nodes < minimum + pending;
 }
 
+std::string Scheduler::Impl::WhyTooFew(const GroupCommit& commit) const {
+  const auto found = groups.find(commit.group);
+  if (found == groups.end() || found->second.object == nullptr) {
+    return fmt::format("pod group {} is gone", commit.group);
+  }
+  const Group& group = found->second;
+  const auto on_nodes = std::ranges::count_if(
+      group.pods, [&](const std::string& key) { return !world.NodeOf(key).empty(); });
+  const std::int32_t least = api::MinCountOf(group.object->spec);
+  if (on_nodes >= least) return {};
+  return fmt::format("minCount ({}) cannot be satisfied: {} scheduled", least, on_nodes);
+}
+
 std::string Scheduler::Impl::CheckMembers(const GroupTry& group) const {
   const std::int32_t wanted = world.PriorityOf(*group.object);
   for (const QueuedPod& member : group.members) {

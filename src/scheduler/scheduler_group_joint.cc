@@ -13,7 +13,8 @@ namespace {
 
 // Whether where the pod may go depends on where others are, so that nodes cannot be looked at one by one.
 bool LooksAtOthers(const PodInfo& pod) {
-  return pod.has_affinity || !pod.pod->spec.topology_spread_constraints.empty();
+  return WantsToBeNear(*pod.pod) || pod.has_required_anti_affinity ||
+         std::ranges::any_of(pod.pod->spec.topology_spread_constraints, DecidesOfNodes);
 }
 
 }  // namespace
@@ -34,10 +35,7 @@ std::unique_ptr<Cycle> Scheduler::Impl::CycleOf(const GroupTry& group,
 void Scheduler::Impl::PlaceJointly(GroupTry& group) {
   const bool alone = std::ranges::none_of(
       group.members, [](const QueuedPod& member) { return LooksAtOthers(*member.pod); });
-  if (!alone) {
-    group.joint = "other assignments were not tried, since pods of the group look at each other";
-    return;
-  }
+  if (!alone) return PlaceMutually(group);
   GroupSearch search(world, profiles[group.profile].devices,
                      [&](const std::shared_ptr<const PodInfo>& pod) -> std::unique_ptr<Cycle> {
                        auto cycle = CycleOf(group, pod);

@@ -25,8 +25,9 @@ std::shared_ptr<const T> Share(const api::Object& object) {
 
 }  // namespace
 
-void World::Impl::Touch(NodeInfo& node) {
+void World::Impl::Touch(NodeInfo& node, bool eases) {
   node.version = ++world.version_;
+  if (eases) node.eased = node.version;
   // Several changes of one node in a row are one to everybody who has not looked in between, and
   // nobody who has can mistake it: the version is the new one.
   if (!log.empty() && log.back().second == node.index) {
@@ -87,7 +88,7 @@ World::World(WorldOptions options)
       ledger_(dictionary_),
       expressions_(dictionary_),
       impl_(std::make_unique<Impl>(*this)) {
-  ledger_.Listen([this](const ledger::Change& change) { impl_->TouchPools(change.pools); });
+  ledger_.Listen([this](const ledger::Change& change) { impl_->TouchPools(change); });
 }
 
 // Reservations may outlive what they would report to.

@@ -164,8 +164,8 @@ void World::Impl::Take(const inventory::Change& change) {
   }
 }
 
-void World::Impl::TouchPools(std::span<const PoolId> pools) {
-  for (const PoolId pool : pools) {
+void World::Impl::TouchPools(const ledger::Change& change) {
+  for (const PoolId pool : change.pools) {
     const auto index = static_cast<std::size_t>(pool);
     if (index >= pool_nodes.size()) continue;  // nobody publishes it
     if (pool_nodes[index].all) {
@@ -174,7 +174,7 @@ void World::Impl::TouchPools(std::span<const PoolId> pools) {
     }
     for (const NameId name : pool_nodes[index].nodes) {
       const auto found = nodes_by_id.find(name);
-      if (found != nodes_by_id.end()) Touch(found->second->info);
+      if (found != nodes_by_id.end()) Touch(found->second->info, !change.only_taken);
     }
   }
 }

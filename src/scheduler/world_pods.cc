@@ -43,7 +43,7 @@ void World::Impl::Count(NodeEntry& node, const std::shared_ptr<const PodInfo>& p
   info.pods_with_anti_affinity += pod->has_required_anti_affinity ? 1 : 0;
   with_affinity += pod->has_affinity ? 1 : 0;
   with_anti_affinity += pod->has_required_anti_affinity ? 1 : 0;
-  Touch(info);
+  Touch(info, /*eases=*/false);
 }
 
 void World::Impl::Discount(NodeEntry& node, const PodInfo& pod) {

@@ -18,6 +18,11 @@
 
 namespace dray::scheduler {
 
+// Whether the pod has to be where certain others are.
+bool WantsToBeNear(const api::Pod& pod);
+// Whether the constraint refuses nodes; otherwise it only tells better ones from worse.
+bool DecidesOfNodes(const api::TopologySpreadConstraint& constraint);
+
 // One of the places, a rack or a zone, that a group may be in.
 struct Scheduler::Impl::GroupDomain {
   std::string label;         // "key=value"

@@ -244,9 +244,15 @@ struct Scheduler::Impl {
   // Whether the gang has too few pods on nodes but for those that are not bound before all of them can be.
   bool MayBeUndone(const Group& group) const;
   std::string CheckMembers(const GroupTry& group) const;
+  // Why a group all of whose pods can be bound now must not be: it has gone, or asks for more pods than had
+  // nodes when they were chosen. Empty: nothing.
+  std::string WhyTooFew(const GroupCommit& commit) const;
   void PlaceOneByOne(GroupTry& group);
   // By the search over all pods; GroupTry::joint says why if there is nothing.
   void PlaceJointly(GroupTry& group);
+  // The same where pods look at each other (scheduler_group_mutual.cc).
+  void PlaceMutually(GroupTry& group);
+  class MutualSearch;
   void TakeFound(GroupTry& group, const GroupSearch::Found& found);
   std::unique_ptr<Cycle> CycleOf(const GroupTry& group, const std::shared_ptr<const PodInfo>& pod);
   // Gives back claims of a group that cannot be placed where they are. Whether there were any.

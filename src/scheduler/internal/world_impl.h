@@ -54,11 +54,12 @@ struct World::Impl {
   };
 
   // Versions.
-  void Touch(NodeInfo& node);
+  // `eases`: who did not fit on the node may fit now.
+  void Touch(NodeInfo& node, bool eases = true);
   void TouchAll();
   void TouchAllFor(inventory::PoolId pool, PoolChange::Kind kind);
   std::optional<std::vector<PoolChange>> PoolChangesSince(std::uint64_t version) const;
-  void TouchPools(std::span<const inventory::PoolId> pools);
+  void TouchPools(const ledger::Change& change);
   ChangedNodes ChangedSince(std::uint64_t version, std::size_t most) const;
 
   // Nodes.

@@ -206,6 +206,13 @@ bool DynamicResources::Local(const CycleState& state, const PodInfo&) const {
   });
 }
 
+// The fewer devices are left, the less fits: what was taken makes nothing possible. A search that gave up may
+// find with fewer devices what it did not find with more.
+bool DynamicResources::Lasts(std::span<const Reason> reasons) const {
+  return !node_allocatable_ && reasons.size() == 1 &&
+         reasons.front().code == "cannot_allocate_claims";
+}
+
 // What all claims together ask for where classes serve every resource. That says it for nodes that
 // serve some by device plugins, too: how many of each resource is part of the pod's shape.
 std::uint64_t DynamicResources::ClassOf(const CycleState& state, const PodInfo&) const {

@@ -79,6 +79,7 @@ class DynamicResources final : public PreEnqueuePlugin,
   bool Local(const CycleState& state, const PodInfo& pod) const override;
   std::uint64_t ClassOf(const CycleState& state, const PodInfo& pod) const override;
   std::uint64_t ConcernedAt(const CycleState& state, const PodInfo& pod) override;
+  bool Lasts(std::span<const Reason> reasons) const override;
   std::uint64_t DetailGroup(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   std::vector<Reason> Detail(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   PostFilterResult PostFilter(CycleState& state, const PodInfo& pod, World& world) override;

@@ -23,6 +23,7 @@ class NodeAffinity final : public PreFilterPlugin,
   PluginStatus PreFilter(CycleState& state, const PodInfo& pod, World& world) override;
   PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   bool Local(const CycleState&, const PodInfo&) const override { return true; }
+  bool Lasts(std::span<const Reason>) const override { return true; }
 
   PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) override;
   std::int64_t Score(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;

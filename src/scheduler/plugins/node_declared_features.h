@@ -16,6 +16,7 @@ class NodeDeclaredFeatures final : public PreFilterPlugin, public FilterPlugin, 
   PluginStatus PreFilter(CycleState& state, const PodInfo& pod, World& world) override;
   PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   bool Local(const CycleState&, const PodInfo&) const override { return true; }
+  bool Lasts(std::span<const Reason>) const override { return true; }
   std::uint64_t ClassOf(const CycleState& state, const PodInfo& pod) const override;
   Hint Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) override;
 };

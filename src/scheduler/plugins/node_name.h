@@ -13,6 +13,7 @@ class NodeName final : public PreFilterPlugin, public FilterPlugin, public HintP
   PluginStatus PreFilter(CycleState& state, const PodInfo& pod, World& world) override;
   PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   bool Local(const CycleState&, const PodInfo&) const override { return true; }
+  bool Lasts(std::span<const Reason>) const override { return true; }
   Hint Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) override;
 };
 

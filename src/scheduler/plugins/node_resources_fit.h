@@ -43,6 +43,7 @@ class NodeResourcesFit final : public PreFilterPlugin,
   PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   // Classes, too, say what a node has: see World::classes_version.
   bool Local(const CycleState&, const PodInfo&) const override { return true; }
+  bool Lasts(std::span<const Reason>) const override { return true; }
 
   PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) override;
   std::int64_t Score(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;

@@ -12,6 +12,7 @@ class NodeUnschedulable final : public FilterPlugin, public HintPlugin {
   std::string_view name() const override { return "NodeUnschedulable"; }
   PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   bool Local(const CycleState&, const PodInfo&) const override { return true; }
+  bool Lasts(std::span<const Reason>) const override { return true; }
   Hint Wake(const PodInfo& pod, const api::Change& change, const api::Object* old) override;
 };
 

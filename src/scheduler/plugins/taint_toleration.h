@@ -13,6 +13,7 @@ class TaintToleration final : public FilterPlugin, public ScorePlugin, public Hi
   std::string_view name() const override { return "TaintToleration"; }
   PluginStatus Filter(CycleState& state, const PodInfo& pod, const NodeInfo& node) override;
   bool Local(const CycleState&, const PodInfo&) const override { return true; }
+  bool Lasts(std::span<const Reason>) const override { return true; }
 
   PluginStatus PreScore(CycleState& state, const PodInfo& pod, World& world) override;
   // How many taints that it does not tolerate would rather not have the pod.
