@@ -182,17 +182,29 @@ Status HollowNodes::ReconcileNode(const api::Object& object) {
   return ReconcileStatus(object);
 }
 
+// Nodes that were made together do not write together.
+std::chrono::seconds HollowNodes::Spread(std::chrono::seconds every, const std::string& name) {
+  return every - std::chrono::seconds(std::hash<std::string>()(name) % (every.count() / 2 + 1));
+}
+
+std::chrono::seconds HollowNodes::AtMost(std::chrono::seconds every) const {
+  return std::max(every, std::chrono::seconds(nodes_ / kRenewalsPerSecond));
+}
+
 Status HollowNodes::ReconcileStatus(const api::Object& object) {
   const api::Node& node = *object.As<api::Node>();
   const base::Time now = clock().Now();
+  const std::chrono::seconds every = AtMost(options_.heartbeat);
+  const std::chrono::seconds heartbeat =
+      every == options_.heartbeat ? every : Spread(every, node.metadata.name);
   const api::NodeCondition* ready = FindReady(node);
   const bool fresh = ready != nullptr && ready->status == "True" && ready->last_heartbeat_time &&
-                     now < *ready->last_heartbeat_time + options_.heartbeat;
+                     now < *ready->last_heartbeat_time + heartbeat;
   if (fresh && !node.status.allocatable.empty()) {
-    queue().AddAfter(ObjectKey::Of(object), *ready->last_heartbeat_time + options_.heartbeat - now);
+    queue().AddAfter(ObjectKey::Of(object), *ready->last_heartbeat_time + heartbeat - now);
     return {};
   }
-  queue().AddAfter(ObjectKey::Of(object), options_.heartbeat);
+  queue().AddAfter(ObjectKey::Of(object), heartbeat);
   return view().EditStatus(object, [&](api::Object& edited) {
     api::Node& next = *edited.Mutable<api::Node>();
     FillIn(next, options_);
@@ -210,11 +222,8 @@ Status HollowNodes::ReconcileStatus(const api::Object& object) {
 
 Status HollowNodes::ReconcileLease(const api::Object& node) {
   const std::string& name = node.metadata().name;
-  const std::chrono::seconds every =
-      std::max(options_.renewal, std::chrono::seconds(nodes_ / kRenewalsPerSecond));
-  // Nodes that were made together do not renew together.
-  const std::chrono::seconds due_after =
-      every - std::chrono::seconds(std::hash<std::string>()(name) % (every.count() / 2 + 1));
+  const std::chrono::seconds every = AtMost(options_.renewal);
+  const std::chrono::seconds due_after = Spread(every, name);
   const base::Time now = clock().Now();
   const auto renew = [&](api::LeaseSpec& lease) {
     lease.holder_identity = name;

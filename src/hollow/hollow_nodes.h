@@ -25,7 +25,7 @@ inline constexpr std::string_view kHollowLabel = "dray/hollow";
 
 struct HollowOptions {
   // How often a node's status is written when nothing happens, and how often its lease is renewed
-  // at most: as often as a kubelet does. All nodes together renew ten times a second and not more
+  // at most: as often as a kubelet does. All nodes together do either ten times a second and not more
   // often, and their leases last accordingly, so that thousands of them cost a laptop little.
   std::chrono::seconds heartbeat{300};
   std::chrono::seconds renewal{10};
@@ -51,6 +51,9 @@ class HollowNodes final : public controllers::Reconciler {
   Status ReconcilePod(const api::Object& pod);
   Status Terminate(const api::Object& pod);
   Status SetStatus(const api::Object& pod, void (*change)(api::Pod&, base::Time));
+  static std::chrono::seconds Spread(std::chrono::seconds every, const std::string& name);
+  // Not more often than all together may.
+  std::chrono::seconds AtMost(std::chrono::seconds every) const;
   bool RunsHere(const api::Pod& pod) const;
   // Nothing is started before its devices are the pod's.
   bool HasItsClaims(const api::Pod& pod) const;

@@ -85,6 +85,20 @@ TEST_F(HollowNodesTest, ManyNodesRenewLessOften) {
   EXPECT_LE(writes, 4000u);
 }
 
+// Nor do they write their statuses all the time.
+TEST_F(HollowNodesTest, ManyNodesWriteTheirStatusLessOften) {
+  HollowNodes nodes(scene_.cluster(), scene_.clock(), {.heartbeat = 10s, .renewal = 1h});
+  for (int i = 0; i < 1000; ++i) AddNode("n" + std::to_string(i));
+  nodes.Sync();
+  std::size_t writes = 0;
+  for (int second = 0; second < 200; ++second) {
+    scene_.clock().Advance(1s);
+    writes += nodes.Sync();
+  }
+  EXPECT_GE(writes, 2000u);
+  EXPECT_LE(writes, 4000u);
+}
+
 // As a kubelet does: pods choose nodes and spread by these.
 TEST_F(HollowNodesTest, ANodeHasTheLabelsThatAKubeletGivesIt) {
   api::Node node;

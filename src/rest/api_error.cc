@@ -126,6 +126,12 @@ const StructInfo& InfoOf(const ApiError*) {
 
 namespace {
 
+// Whoever tells why may have begun with what follows from it.
+std::string_view Without(std::string_view why, std::string_view beginning) {
+  if (why.starts_with(beginning)) why.remove_prefix(beginning.size());
+  return why;
+}
+
 // Errors quote what was sent, also when that is no text, or cut in the middle of a character.
 std::string AsUtf8(std::string_view text) {
   std::string out;
@@ -281,12 +287,14 @@ Status TooManyRequests(std::string_view message, int retry_after_seconds) {
 }
 
 Status WriteNotDone(std::string_view why) {
+  why = Without(why, "nothing was written: ");
   return Of(503, "ServiceUnavailable",
             fmt::format("nothing was written: {}; the request can be sent again", why),
             StatusDetails{.retry_after_seconds = 1});
 }
 
 Status WriteUnknown(std::string_view why) {
+  why = Without(why, "it is not known whether it was written: ");
   return Of(
       504, "Timeout",
       fmt::format("it is not known whether this was written: {}; look before you send it again",

@@ -53,6 +53,16 @@ TEST(ApiError, OfMoreFaultsThanAnybodyReadsTheFirstAreTold) {
   EXPECT_TRUE(error.message.ends_with(", spec.a: Required value, and 4000 more]"));
 }
 
+TEST(ApiError, WhatBecameOfAWriteIsSaidOnce) {
+  EXPECT_EQ(FromStatus(WriteNotDone("nothing was written: etcd does not answer")).message,
+            "nothing was written: etcd does not answer; the request can be sent again");
+  EXPECT_EQ(FromStatus(WriteNotDone("it is full")).message,
+            "nothing was written: it is full; the request can be sent again");
+  EXPECT_EQ(
+      FromStatus(WriteUnknown("it is not known whether it was written: Socket closed")).message,
+      "it is not known whether this was written: Socket closed; look before you send it again");
+}
+
 // Whatever was quoted, clients can read the answer.
 TEST(ApiError, WhatIsNoTextIsQuotedAsText) {
   const ApiError error = FromStatus(BadRequest("not \xE1 \xED\xA0\x80 but \xC3\xA9 \xE2\x82"));

@@ -12,7 +12,11 @@
 #include <algorithm>
 #include <boost/asio/error.hpp>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 
@@ -46,6 +50,14 @@ struct Addresses {
     if (list != nullptr) ::freeaddrinfo(list);
   }
 };
+
+Status CannotConnect(const Endpoint& endpoint, std::string_view why) {
+  const bool by_proxy = endpoint.proxy != nullptr;
+  return base::Unavailable(fmt::format("cannot connect to {}{} port {}: {}",
+                                       by_proxy ? "proxy " : "",
+                                       by_proxy ? endpoint.proxy->host : endpoint.host,
+                                       by_proxy ? endpoint.proxy->port : endpoint.port, why));
+}
 
 }  // namespace
 
@@ -98,37 +110,60 @@ StatusOr<Endpoint> ParseUrl(std::string_view url) {
 StatusOr<std::unique_ptr<Socket>> Socket::Connect(const Endpoint& endpoint, Deadline deadline) {
   const std::string& host = endpoint.proxy != nullptr ? endpoint.proxy->host : endpoint.host;
   const std::string& port = endpoint.proxy != nullptr ? endpoint.proxy->port : endpoint.port;
-  const auto failed = [&](std::string_view why) {
-    return base::Unavailable(fmt::format("cannot connect to {}{} port {}: {}",
-                                         endpoint.proxy != nullptr ? "proxy " : "", host, port,
-                                         why));
-  };
   Addresses addresses;
   const addrinfo hints{.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
   const int found = ::getaddrinfo(host.c_str(), port.c_str(), &hints, &addresses.list);
-  if (found != 0) return failed(::gai_strerror(found));
-  error_code error = boost::asio::error::host_not_found;
-  for (const addrinfo* address = addresses.list; address != nullptr; address = address->ai_next) {
-    const int fd = ::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return failed(LastError().message());
-    std::unique_ptr<Socket> socket(new Socket(fd));
-    socket->set_deadline(deadline);
-    error = {};
-    if (::connect(fd, address->ai_addr, address->ai_addrlen) != 0) error = LastError();
-    if (error.value() == EINPROGRESS) {
-      error = socket->Wait(POLLOUT);
-      int result = 0;
-      socklen_t size = sizeof(result);
-      ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &size);
-      if (!error && result != 0) error = {result, boost::system::system_category()};
-    }
-    if (error) continue;
-    SetOptions(fd);
-    if (endpoint.proxy != nullptr) DRAY_RETURN_IF_ERROR(socket->Tunnel(endpoint));
-    if (endpoint.tls != nullptr) DRAY_RETURN_IF_ERROR(socket->Handshake(endpoint));
-    return socket;
+  if (found != 0) return CannotConnect(endpoint, ::gai_strerror(found));
+  std::vector<Address> all;
+  for (const addrinfo* one = addresses.list; one != nullptr; one = one->ai_next) {
+    Address& address = all.emplace_back(Address{.size = one->ai_addrlen});
+    std::memcpy(&address.where, one->ai_addr, one->ai_addrlen);
   }
-  return failed(error.message());
+  return ConnectToAny(endpoint, all, deadline);
+}
+
+StatusOr<std::unique_ptr<Socket>> Socket::ConnectToAny(const Endpoint& endpoint,
+                                                       std::span<const Address> addresses,
+                                                       Deadline deadline) {
+  Status status = CannotConnect(endpoint, "it has no address");
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    // A machine that is away, or a server that hangs, does not use up the time of the others.
+    const auto now = std::chrono::steady_clock::now();
+    const auto share = (deadline - now) / static_cast<std::int64_t>(addresses.size() - i);
+    auto socket = ConnectTo(endpoint, addresses[i], now + share);
+    if (socket.ok()) {
+      (*socket)->set_deadline(deadline);
+      return socket;
+    }
+    status = socket.status();
+    // Somebody is there, and is not who it should be.
+    if (status.code() != StatusCode::kUnavailable) break;
+  }
+  return status;
+}
+
+StatusOr<std::unique_ptr<Socket>> Socket::ConnectTo(const Endpoint& endpoint,
+                                                    const Address& address, Deadline deadline) {
+  const int fd = ::socket(address.where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return CannotConnect(endpoint, LastError().message());
+  std::unique_ptr<Socket> socket(new Socket(fd));
+  socket->set_deadline(deadline);
+  error_code error;
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address.where), address.size) != 0) {
+    error = LastError();
+  }
+  if (error.value() == EINPROGRESS) {
+    error = socket->Wait(POLLOUT);
+    int result = 0;
+    socklen_t size = sizeof(result);
+    ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &result, &size);
+    if (!error && result != 0) error = {result, boost::system::system_category()};
+  }
+  if (error) return CannotConnect(endpoint, error.message());
+  SetOptions(fd);
+  if (endpoint.proxy != nullptr) DRAY_RETURN_IF_ERROR(socket->Tunnel(endpoint));
+  if (endpoint.tls != nullptr) DRAY_RETURN_IF_ERROR(socket->Handshake(endpoint));
+  return socket;
 }
 
 Socket::~Socket() { ::close(fd_); }

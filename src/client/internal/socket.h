@@ -5,6 +5,7 @@
 #pragma once
 
 #include <openssl/ssl.h>
+#include <sys/socket.h>
 
 #include <boost/asio/buffer.hpp>
 #include <boost/system/error_code.hpp>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -47,12 +49,23 @@ bool IsPrintable(std::string_view text);
 // From a URL; `tls` and `tls_name` are for the caller. kInvalidArgument.
 StatusOr<Endpoint> ParseUrl(std::string_view url);
 
+// Where one of the machines is that a name stands for.
+struct Address {
+  sockaddr_storage where{};
+  socklen_t size = 0;
+};
+
 // One thread, but for Interrupt.
 class Socket {
  public:
   // kUnavailable: nobody is there, or not within time. kUnauthenticated: its certificate is not
   // trusted. Errors name the address.
   static StatusOr<std::unique_ptr<Socket>> Connect(const Endpoint& endpoint, Deadline deadline);
+  // The same with the addresses that a name stands for: one after the other, each with its share of the
+  // time that is left, until one is connected to.
+  static StatusOr<std::unique_ptr<Socket>> ConnectToAny(const Endpoint& endpoint,
+                                                        std::span<const Address> addresses,
+                                                        Deadline deadline);
   ~Socket();
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
@@ -96,6 +109,8 @@ class Socket {
     void operator()(SSL* ssl) const { SSL_free(ssl); }
   };
   explicit Socket(int fd) : fd_(fd) {}
+  static StatusOr<std::unique_ptr<Socket>> ConnectTo(const Endpoint& endpoint,
+                                                     const Address& address, Deadline deadline);
 
   Status Handshake(const Endpoint& endpoint);
   // Has the proxy connect us; from then on the server is at the other end.

@@ -27,16 +27,20 @@ void FairMutex::Lock() ABSL_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 void FairMutex::Unlock() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  const base::MutexLock lock(mutex_);
-  if (waiters_.empty()) {
-    held_ = false;
-    return;
+  std::shared_ptr<base::Alarm> turn;
+  {
+    const base::MutexLock lock(mutex_);
+    if (waiters_.empty()) {
+      held_ = false;
+      return;
+    }
+    Waiter* const next = waiters_.front();
+    waiters_.pop_front();
+    next->has_it = true;
+    turn = next->turn;
   }
-  Waiter* const next = waiters_.front();
-  waiters_.pop_front();
-  next->has_it = true;
-  // While the lock is held: who is woken must not be gone before it was.
-  next->turn->Ring();
+  // Who is woken looks at once, and would only wait for the lock. It may be gone by now; its alarm is not.
+  turn->Ring();
 }
 
 class Turns::TurnCluster final : public api::Cluster {
@@ -133,11 +137,15 @@ Turns::~Turns() {
 }
 
 void Turns::Run(std::function<void()> work) {
-  const base::MutexLock lock(mutex_);
-  works_.push_back(std::move(work));
-  if (idle_.empty()) return;
-  idle_.back()->Ring();
-  idle_.pop_back();
+  base::Alarm* wake = nullptr;
+  {
+    const base::MutexLock lock(mutex_);
+    works_.push_back(std::move(work));
+    if (idle_.empty()) return;
+    wake = idle_.back();
+    idle_.pop_back();
+  }
+  wake->Ring();
 }
 
 void Turns::Serve(base::Alarm& wake) {

@@ -30,7 +30,7 @@ class ABSL_LOCKABLE FairMutex {
 
  private:
   struct Waiter {
-    std::unique_ptr<base::Alarm> turn;
+    std::shared_ptr<base::Alarm> turn;  // of who wakes it, too
     bool has_it = false;
   };
   base::Host& host_;

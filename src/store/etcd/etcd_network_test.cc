@@ -3,6 +3,7 @@
 // The rows of docs/spec/etcd.md chapter 5 in which a connection to a real member breaks, or is slow.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <chrono>
 #include <thread>
@@ -196,6 +197,18 @@ TEST_F(EtcdAcceptanceReal, AMemberIsReplacedWhileAServerUsesIt) {
   EXPECT_EQ(*store().Find("a")->value, "3");
   EXPECT_THAT(store().Health(), IsOk());
   store_ = nullptr;  // before whom it warns
+}
+
+// One member of three answers, and can do nothing alone.
+TEST_F(EtcdAcceptanceReal, WithoutAMajorityAServerSaysWhatItWaitsFor) {
+  EtcdCluster own({.members = 3});
+  EtcdOptions options = options_;
+  options.address = own.Address("/dray");
+  options.write_patience = seconds(1);
+  own.Signal(1, SIGKILL);
+  own.Signal(2, SIGKILL);
+  EXPECT_THAT(OpenEtcdStore(options),
+              StatusIs(StatusCode::kUnavailable, HasSubstr("needs a majority of its members")));
 }
 
 }  // namespace

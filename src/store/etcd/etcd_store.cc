@@ -73,8 +73,17 @@ class EtcdLog final : public Log, public internal::OwnWrites {
     keeper_.emplace(loop_, *members_, layout_, options_, counts_, *feeder_, *writer_, server_,
                     broken);
     Status status = OpenParts();
-    if (internal::FailureOf(status) != internal::Failure::kDenied) return status;
-    return members_->Refused(status);
+    if (internal::FailureOf(status) == internal::Failure::kDenied) {
+      return members_->Refused(status);
+    }
+    // Somebody has answered, or this would not have been tried.
+    const std::string_view told = base::Message(status);
+    if (rpc::NeverSent(status) || status.code() == StatusCode::kDeadlineExceeded ||
+        (status.code() == StatusCode::kUnavailable && told.starts_with("etcdserver: "))) {
+      return base::Unavailable(fmt::format(
+          "etcd takes no writes, for which it needs a majority of its members: {}", told));
+    }
+    return status;
   }
 
   void Write(Transaction transaction, CommitFn done) override {

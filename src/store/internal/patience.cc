@@ -60,7 +60,7 @@ void Patience::Run() {
       waiting_.pop_front();
     }
     late->Tell(base::MakeStatus(StatusCode::kDeadlineExceeded,
-                                fmt::format("the log has not shown within {} what is newest",
+                                fmt::format("the store has not said within {} what is newest",
                                             base::GoDurationToString(limit_))));
   }
 }
