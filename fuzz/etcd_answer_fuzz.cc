@@ -62,11 +62,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   dray::rpc::internal::SilenceLibraries();
   if (size < 2) return 0;
   auto group = MakeGroup(data[0], data[1]);
-  const auto request = dray::rpc::internal::ToProto(internal::MakeRequest(group, "/r/fence", 3));
+  internal::Fence fence{
+      .key = "/r/fence", .revision = 3, .mark = (data[1] & 0x80) != 0 ? "mark" : ""};
+  const auto request = dray::rpc::internal::ToProto(internal::MakeRequest(group, fence));
   etcdserverpb::TxnResponse response;
   if (!response.ParseFromArray(data + 2, static_cast<int>(size - 2))) return 0;
   if (!dray::rpc::internal::Answers(request, response)) return 0;
-  std::int64_t fence = 3;
   const std::int64_t revision = response.header().revision();
   if (!internal::ReadAnswer(dray::rpc::internal::FromProto(std::move(response)), fence, group)) {
     return 0;
