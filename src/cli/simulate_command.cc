@@ -317,6 +317,9 @@ class SimulateCommand final : public Command {
     if (!nodes.ok()) return UsageError(io, Printable(base::Message(nodes.status())));
     auto pods = simulator::ReadTracePods(trace, *pod_text);
     if (!pods.ok()) return UsageError(io, Printable(base::Message(pods.status())));
+    if (const Status status = simulator::CheckFill(trace, *nodes, *pods); !status.ok()) {
+      return UsageError(io, Printable(base::Message(status)));
+    }
     const std::uint64_t seed = options.seed.value_or(scenario.seed);
     const auto result = simulator::RunTrace(
         trace, *nodes, simulator::Arrivals(trace, *nodes, *std::move(pods), seed),

@@ -159,6 +159,21 @@ class FgdTown {
     return area / (arrivals.back().arrival - middle) / capacity_;
   }
 
+  // The same, when as many devices as there are had been asked for, and at the end, with pods that stay.
+  std::pair<double, double> Fill(const std::vector<TracePod>& arrivals) {
+    for (const TracePod& pod : arrivals) model_.WillCome(RequestOf(pod));
+    for (std::uint32_t n = 0; n < left_.size(); ++n) model_.Set(n, StateOf(n));
+    double asked = 0;
+    double given = 0;
+    double given_at_100 = 0;
+    for (const TracePod& pod : arrivals) {
+      if (Place(pod)) given += static_cast<double>(pod.milli());
+      asked += static_cast<double>(pod.milli());
+      if (asked <= capacity_) given_at_100 = given;
+    }
+    return {given_at_100 / capacity_, given / capacity_};
+  }
+
  private:
   struct Left {
     std::int64_t milli_cpu = 0;
@@ -278,6 +293,34 @@ TEST_P(OpenbTest, WithLifetimesIsNeverAllocatedWorseThanByFgd) {
   const double fgd = WithLifetimes(*list, seeds, nullptr);
   std::cout << fmt::format("{} with lifetimes: {:.2f}, FGD {:.2f}\n", GetParam().list, ours, fgd);
   EXPECT_GE(ours, fgd);
+}
+
+// As the list stands in its file: FGD knows all of it beforehand, and here it is learned as it comes.
+TEST_P(OpenbTest, InTheOrderOfItsFileIsAllocatedBetterThanByFgd) {
+  const char* const wanted = std::getenv("DRAY_INSTANCES");
+  if (wanted == nullptr) GTEST_SKIP() << "takes long: set DRAY_INSTANCES";
+  const auto list = ReadList(GetParam().list);
+  if (!list) GTEST_SKIP() << "there is no ../shared/traces/openb";
+  Trace trace = list->trace;
+  trace.order = Trace::Order::kFile;
+  const auto seeds = std::strtoull(wanted, nullptr, 10);
+  std::pair<double, double> ours;
+  std::pair<double, double> fgd;
+  for (std::uint64_t seed = 42; seed < 42 + seeds; ++seed) {
+    const std::vector<TracePod> arrivals = Arrivals(trace, list->nodes, list->pods, seed);
+    const auto result =
+        RunTrace(trace, list->nodes, arrivals, {.seed = seed, .policy = kOurs, .bounds = false});
+    ASSERT_THAT(result, IsOk());
+    ours.first += 100 * result->At(1)->allocated / static_cast<double>(seeds);
+    ours.second += 100 * result->rows.back().allocated / static_cast<double>(seeds);
+    const auto by_fgd = FgdTown(list->nodes).Fill(arrivals);
+    fgd.first += 100 * by_fgd.first / static_cast<double>(seeds);
+    fgd.second += 100 * by_fgd.second / static_cast<double>(seeds);
+  }
+  std::cout << fmt::format("{} in file order: {:.2f} / {:.2f}, FGD {:.2f} / {:.2f}\n",
+                           GetParam().list, ours.first, ours.second, fgd.first, fgd.second);
+  EXPECT_GT(ours.first, fgd.first);
+  EXPECT_GT(ours.second, fgd.second);
 }
 
 }  // namespace

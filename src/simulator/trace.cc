@@ -6,37 +6,60 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "fmt/format.h"
 #include "simulator/random_stream.h"
 
 namespace dray::simulator {
 namespace {
 
-// A line of a table at its commas. Fields in quotes may hold commas, and quotes twice.
+// A line of a table at its commas. Fields in quotes may hold commas, and quotes twice; around others spaces
+// count for nothing.
 std::vector<std::string> FieldsOf(std::string_view line) {
   std::vector<std::string> fields(1);
   bool quoted = false;
+  bool was_quoted = false;
+  const auto end_field = [&] {
+    if (!was_quoted) absl::StripAsciiWhitespace(&fields.back());
+    was_quoted = false;
+  };
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
       fields.back() += line[++i];
     } else if (c == '"') {
+      if (!quoted) absl::StripAsciiWhitespace(&fields.back());
       quoted = !quoted;
+      was_quoted = true;
     } else if (c == ',' && !quoted) {
+      end_field();
       fields.emplace_back();
-    } else if (c != '\r') {
+    } else if (quoted || !was_quoted || !absl::ascii_isspace(static_cast<unsigned char>(c))) {
       fields.back() += c;
     }
   }
+  end_field();
   return fields;
+}
+
+// "12.0" is a whole number: so programs write columns in which numbers are missing.
+std::string_view WithoutZeros(std::string_view text) {
+  const std::size_t point = text.find('.');
+  if (point == std::string_view::npos || point == 0) return text;
+  const bool zeros = text.find_first_not_of('0', point + 1) == std::string_view::npos;
+  return zeros ? text.substr(0, point) : text;
 }
 
 // One table, line by line. Faults are kept, the first of them.
 class Table {
  public:
   Table(const std::string& file, std::string_view csv) : file_(file), rest_(csv) {
+    if (constexpr std::string_view kMark = "\xEF\xBB\xBF"; rest_.starts_with(kMark)) {
+      rest_.remove_prefix(kMark.size());
+    }
     if (NextLine()) names_ = fields_;
     if (names_.empty()) Fault("must have a line with the names of its columns");
   }
@@ -65,13 +88,14 @@ class Table {
   Number Read(std::optional<std::size_t> column, Number most) {
     Number number{};
     if (!column || fields_[*column].empty()) return number;
-    const std::string& text = fields_[*column];
+    const std::string_view text =
+        std::is_integral_v<Number> ? WithoutZeros(fields_[*column]) : fields_[*column];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     // Asked so that what is not a number ("nan") is not in the range either.
     const bool in_range = number >= 0 && number <= most;
     if (error != std::errc() || end != text.data() + text.size() || !in_range) {
-      Fault(fmt::format("column {}: \"{}\" must be a number from 0 to {}", names_[*column], text,
-                        most));
+      Fault(fmt::format("column {}: \"{}\" must be a{} number from 0 to {}", names_[*column],
+                        fields_[*column], std::is_integral_v<Number> ? " whole" : "", most));
     }
     return number;
   }
@@ -83,21 +107,35 @@ class Table {
  private:
   bool NextLine() {
     if (rest_.empty()) return false;
-    const std::size_t end = rest_.find('\n');
+    std::size_t end = rest_.find('\n');
+    ++line_;
+    // A field in quotes may have several lines.
+    std::size_t more = 0;
+    while (std::ranges::count(rest_.substr(0, end), '"') % 2 != 0) {
+      if (end == std::string_view::npos) {
+        Fault("a quote is not closed");
+        return false;
+      }
+      end = rest_.find('\n', end + 1);
+      ++more;
+    }
     fields_ = FieldsOf(rest_.substr(0, end));
     rest_ = end == std::string_view::npos ? std::string_view() : rest_.substr(end + 1);
-    ++line_;
+    line_ += std::exchange(more_, more);
     return true;
   }
 
   const std::string& file_;
   std::string_view rest_;
   std::size_t line_ = 0;
+  std::size_t more_ = 0;  // lines of the last one, beyond the first
   std::vector<std::string> names_;
   std::vector<std::string> fields_;
   Status fault_;
 };
 
+// Pods that are drawn from a list.
+constexpr std::int64_t kMostDrawn = 1'000'000;
 constexpr std::int64_t kMostCpu = 1'000'000'000;
 constexpr std::int64_t kMostMemory = 1'000'000'000;
 
@@ -113,7 +151,7 @@ StatusOr<std::vector<TraceNode>> ReadTraceNodes(const Trace& trace, std::string_
   const auto model = table.Column(columns.model);
   std::vector<TraceNode> nodes;
   while (table.Next()) {
-    nodes.push_back({.name = table.Text(name),
+    nodes.push_back({.name = name ? table.Text(name) : fmt::format("node-{}", nodes.size()),
                      .milli_cpu = table.Read<std::int64_t>(cpu, kMostCpu),
                      .memory_mib = table.Read<std::int64_t>(memory, kMostMemory),
                      .devices = table.Read<std::int32_t>(devices, 128),
@@ -127,8 +165,11 @@ StatusOr<std::vector<TracePod>> ReadTracePods(const Trace& trace, std::string_vi
   Table table(trace.pod_file, csv);
   const TraceColumns& columns = trace.pod_columns;
   const auto name = table.Column(columns.name);
-  const auto cpu = table.Column(columns.cpu);
-  const auto memory = table.Column(columns.memory);
+  auto cpu = table.Column(columns.cpu);
+  auto memory = table.Column(columns.memory);
+  // What nobody says nodes have does not limit anybody.
+  if (trace.node_columns.cpu.empty()) cpu.reset();
+  if (trace.node_columns.memory.empty()) memory.reset();
   const auto devices = table.Column(columns.devices);
   const auto share = table.Column(columns.share);
   const auto model = table.Column(columns.model);
@@ -141,8 +182,8 @@ StatusOr<std::vector<TracePod>> ReadTracePods(const Trace& trace, std::string_vi
                  .milli_cpu = table.Read<std::int64_t>(cpu, kMostCpu),
                  .memory_mib = table.Read<std::int64_t>(memory, kMostMemory),
                  .devices = table.Read<std::int32_t>(devices, 32)};
-    pod.share = share ? table.Read<std::int32_t>(share, 1000) : 1000;
-    // Several devices are whole ones, and nothing of a device is none.
+    // Several devices are whole ones, nothing of a device is none, and one of which nothing is said is whole.
+    pod.share = table.Text(share).empty() ? 1000 : table.Read<std::int32_t>(share, 1000);
     if (pod.devices > 1) pod.share = 1000;
     if (pod.share == 0) pod.devices = 0;
     if (pod.devices == 0) pod.share = 0;
@@ -162,6 +203,25 @@ StatusOr<std::vector<TracePod>> ReadTracePods(const Trace& trace, std::string_vi
   }
   if (!table.fault().ok()) return table.fault();
   return pods;
+}
+
+Status CheckFill(const Trace& trace, const std::vector<TraceNode>& nodes,
+                 const std::vector<TracePod>& pods) {
+  if (trace.order == Trace::Order::kTimes || pods.empty()) return {};
+  double capacity = 0;
+  for (const TraceNode& node : nodes) capacity += 1000.0 * node.devices;
+  double asked = 0;
+  for (const TracePod& pod : pods) asked += static_cast<double>(pod.milli());
+  if (asked == 0 && !trace.offered) return {};
+  const double mean = std::max(asked / static_cast<double>(pods.size()), 1e-3);
+  const double drawn = trace.offered ? kTraceLifetimes * *trace.offered * capacity / mean
+                                     : (trace.fill * capacity - asked) / mean;
+  if (drawn <= kMostDrawn) return {};
+  return base::InvalidArgument(fmt::format(
+      "{}: its {} pods ask for {:.3g} devices together, so that it would take more than {} of "
+      "them to ask for {:.3g}; trace.{} must be smaller",
+      trace.pod_file, pods.size(), asked / 1000, kMostDrawn,
+      trace.offered.value_or(trace.fill) * capacity / 1000, trace.offered ? "offered" : "fill"));
 }
 
 std::vector<TracePod> Arrivals(const Trace& trace, const std::vector<TraceNode>& nodes,

@@ -49,6 +49,9 @@ struct TracePod {
 StatusOr<std::vector<TraceNode>> ReadTraceNodes(const Trace& trace, std::string_view csv);
 StatusOr<std::vector<TracePod>> ReadTracePods(const Trace& trace, std::string_view csv);
 
+// InvalidArgument where a list that asks for next to no devices would have to be drawn from for ever.
+Status CheckFill(const Trace& trace, const std::vector<TraceNode>& nodes,
+                 const std::vector<TracePod>& pods);
 // The pods in the order in which they come: the list, what is drawn to fill up, shuffled if that is
 // wanted.
 std::vector<TracePod> Arrivals(const Trace& trace, const std::vector<TraceNode>& nodes,

@@ -241,10 +241,15 @@ Status TraceRun::Create(const std::string& name, const TracePod& from) {
       for (const std::string& model : from.models) {
         list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", absl::Utf8SafeCEscape(model));
       }
+      // An attribute that a device does not have is an error for who asks for it.
+      const std::string devices = fmt::format("device.attributes[\"{}\"]", kTraceDriver);
       request.exactly->selectors = {
           {.cel = api::CELDeviceSelector{
                .expression =
-                   fmt::format("device.attributes[\"{}\"].model in [{}]", kTraceDriver, list)}}};
+                   fmt::format("{}{}.model in [{}]",
+                               models_.contains("") ? fmt::format("\"model\" in {} && ", devices)
+                                                    : std::string(),
+                               devices, list)}}};
     }
     pod.spec.resource_claims.push_back({.name = "gpu", .resource_claim_name = name});
     container.resources.claims.push_back({.name = "gpu"});

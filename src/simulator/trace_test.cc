@@ -56,7 +56,7 @@ TEST(TraceTable, FaultsAreToldWithTheirPlace) {
                        HasSubstr("nodes.csv:1: must have a column \"memory_mib\"")));
   EXPECT_THAT(ReadTraceNodes(Columns(), "sn,cpu_milli,memory_mib,gpu,model\na,x,1,1,T4\n"),
               StatusIs(StatusCode::kInvalidArgument,
-                       HasSubstr("nodes.csv:2: column cpu_milli: \"x\" must be a number")));
+                       HasSubstr("nodes.csv:2: column cpu_milli: \"x\" must be a whole number")));
   EXPECT_THAT(ReadTraceNodes(Columns(), "sn,cpu_milli,memory_mib,gpu,model\na,1\n"),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("has 2 fields")));
 }
@@ -75,6 +75,82 @@ TEST(TraceTable, AColumnThatIsNamedHasToBeThere) {
   trace.order = Trace::Order::kTimes;
   EXPECT_THAT(ReadTracePods(trace, kPods),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("must have a column \"came\"")));
+}
+
+// As other programs write them: with a byte order mark, spaces, whole numbers as fractions, names in quotes.
+TEST(TraceTable, TheWaysInWhichTablesAreWritten) {
+  const auto nodes = ReadTraceNodes(Columns(),
+                                    "\xEF\xBB\xBFsn, cpu_milli ,memory_mib,gpu,\"model\"\r\n"
+                                    "\"a, the \"\"first\"\"\", 64000.0,262144. ,2.00,\"T4\" \r\n"
+                                    "\"two\nlines\",1,1,0,\n");
+  ASSERT_THAT(nodes, IsOk());
+  ASSERT_EQ(nodes->size(), 2u);
+  EXPECT_EQ((*nodes)[0].name, "a, the \"first\"");
+  EXPECT_EQ((*nodes)[0].milli_cpu, 64000);
+  EXPECT_EQ((*nodes)[0].memory_mib, 262144);
+  EXPECT_EQ((*nodes)[0].devices, 2);
+  EXPECT_EQ((*nodes)[0].model, "T4");
+  EXPECT_EQ((*nodes)[1].name, "two\nlines");
+  const std::string head = "sn,cpu_milli,memory_mib,gpu,model\n";
+  EXPECT_THAT(ReadTraceNodes(Columns(), head + "\"a\nb\",1,1,1,\nc,1.5,1,1,\n"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("nodes.csv:4: column cpu_milli: \"1.5\" must be a whole number")));
+  EXPECT_THAT(
+      ReadTraceNodes(Columns(), head + "\"a,1,1,1,\n"),
+      StatusIs(StatusCode::kInvalidArgument, HasSubstr("nodes.csv:2: a quote is not closed")));
+  for (const char* cpu : {"-1", "1e3", "0x10", ".0", ".", "1..0", "99999999999999999999"}) {
+    EXPECT_THAT(ReadTraceNodes(Columns(), fmt::format("{}a,{},1,1,\n", head, cpu)),
+                StatusIs(StatusCode::kInvalidArgument, HasSubstr("must be a whole number")))
+        << cpu;
+  }
+}
+
+TEST(TraceTable, OneDeviceOfWhichNoShareIsSaidIsAWholeOne) {
+  const auto pods = ReadTracePods(Columns(), std::string(kPods.substr(0, kPods.find('\n') + 1)) +
+                                                 "p0,1,1,1,,,,\np1,1,1,1,0,,,\np2,1,1,0,,,,\n");
+  ASSERT_THAT(pods, IsOk());
+  EXPECT_EQ((*pods)[0].milli(), 1000);
+  EXPECT_EQ((*pods)[1].milli(), 0);
+  EXPECT_EQ((*pods)[2].milli(), 0);
+}
+
+// A table without a column for names, memory or models: nodes are numbered, and nobody lacks memory.
+TEST(TraceRun, ColumnsThatNobodyNamesAreNotLookedAt) {
+  Trace trace = Columns();
+  trace.order = Trace::Order::kFile;
+  trace.fill = 0.1;
+  trace.node_columns.name.clear();
+  trace.node_columns.memory.clear();
+  trace.node_columns.model.clear();
+  const auto nodes = ReadTraceNodes(trace, kNodes);
+  ASSERT_THAT(nodes, IsOk());
+  auto pods = ReadTracePods(trace, kPods);
+  ASSERT_THAT(pods, IsOk());
+  pods->erase(pods->begin());  // which wants a model
+  const auto result = RunTrace(trace, *nodes, Arrivals(trace, *nodes, *pods, 1), {});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->refused, 0);
+}
+
+// Some nodes say no model, and somebody wants one: those are not for him.
+TEST(TraceRun, NodesWithoutAModelAreForThoseWhoWantNone) {
+  Trace trace = Columns();
+  trace.order = Trace::Order::kFile;
+  trace.fill = 0.1;
+  for (const auto policy : {allocator::Policy::kFirstFit, allocator::Policy::kFragmentation}) {
+    const std::vector<TraceNode> nodes = {
+        {.name = "a", .milli_cpu = 9000, .memory_mib = 9000, .devices = 2, .model = ""},
+        {.name = "b", .milli_cpu = 9000, .memory_mib = 9000, .devices = 1, .model = "T4"}};
+    const TracePod wants{
+        .name = "p", .milli_cpu = 1, .memory_mib = 1, .devices = 1, .share = 600, .models = {"T4"}};
+    TracePod any = wants;
+    any.models.clear();
+    const auto result = RunTrace(trace, nodes, {any, wants, wants, any}, {.policy = policy});
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(result->pods, 4);
+    EXPECT_LE(result->refused, 2);
+    EXPECT_GE(result->refused, 1);
+  }
 }
 
 TEST(TraceTable, TimesAreNumbersAndInOrder) {
@@ -159,6 +235,24 @@ TEST(TraceArrivals, FillUpAndAreShuffledBySeed) {
   bool differs = false;
   for (std::uint64_t seed = 2; seed < 8; ++seed) differs |= names(seed) != names(1);
   EXPECT_TRUE(differs);
+}
+
+// A list of pods that want next to nothing, and a large cluster.
+TEST(TraceArrivals, ListsThatWouldBeDrawnFromForEverAreRefused) {
+  Trace trace = Columns();
+  const std::vector<TraceNode> nodes(2000, {.milli_cpu = 1, .memory_mib = 1, .devices = 100});
+  std::vector<TracePod> pods(1000, {.name = "cpu"});
+  EXPECT_THAT(CheckFill(trace, nodes, pods), IsOk()) << "who asks for no device fills nothing";
+  pods.push_back({.name = "gpu", .devices = 1, .share = 1});
+  EXPECT_THAT(CheckFill(trace, nodes, pods),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("pods.csv: its 1001 pods ask for 0.001 devices together")));
+  trace.fill = 1e-12;
+  EXPECT_THAT(CheckFill(trace, nodes, pods), IsOk());
+  trace.offered = 1.1;
+  pods.pop_back();
+  EXPECT_THAT(CheckFill(trace, nodes, pods),
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("trace.offered must be smaller")));
 }
 
 TEST(TraceArrivals, ByTimeComeInTheOrderOfTheirTimes) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/device_class.h"
+#include "api/extended_resources.h"
 #include "base/check.h"
 #include "fmt/format.h"
 #include "model/model.h"
@@ -144,10 +145,31 @@ api::ResourceClaim Crowd::MakeClaim(const std::string& name) {
     request.exactly->capacity->requests["memory"] =
         testing::ToQuantity(dice_.Pick({"10Gi", "20Gi", "40Gi"}));
   }
+  if (request.exactly->count == 2 && dice_.Chance(0.3)) {
+    claim.spec.devices.constraints.emplace_back().match_attribute = "gpu.example.com/model";
+  }
+  // What it would like best, and one of anything.
+  if (!request.exactly->admin_access && dice_.Chance(0.15)) {
+    const api::ExactDeviceRequest exactly = *request.exactly;
+    request.exactly.reset();
+    api::DeviceSubRequest& best = request.first_available.emplace_back();
+    best.name = "best";
+    best.device_class_name = exactly.device_class_name;
+    best.allocation_mode = exactly.allocation_mode;
+    best.count = exactly.count;
+    best.selectors = exactly.selectors;
+    best.capacity = exactly.capacity;
+    api::DeviceSubRequest& any = request.first_available.emplace_back();
+    any.name = "any";
+    any.device_class_name = exactly.device_class_name;
+    any.allocation_mode = api::kAllocationModeExactCount;
+    any.count = 1;
+  }
   return claim;
 }
 
-void Crowd::AddPod(const std::string& name, int priority, const std::vector<std::string>& claims) {
+void Crowd::AddPod(const std::string& name, int priority, const std::vector<std::string>& claims,
+                   int devices) {
   api::Pod pod;
   pod.metadata.namespace_ = kSpace;
   pod.metadata.name = name;
@@ -158,6 +180,11 @@ void Crowd::AddPod(const std::string& name, int priority, const std::vector<std:
   container.name = "c";
   container.image = "i";
   container.resources.requests["cpu"] = testing::ToQuantity(std::to_string(dice_.Range(1, 2)));
+  if (devices > 0) {
+    for (auto* list : {&container.resources.requests, &container.resources.limits}) {
+      (*list)[api::ImplicitResourceName("gpu")] = testing::ToQuantity(std::to_string(devices));
+    }
+  }
   for (const std::string& claim : claims) {
     pod.spec.resource_claims.push_back({.name = claim, .resource_claim_name = claim});
     container.resources.claims.push_back({.name = claim});
@@ -179,14 +206,17 @@ void Crowd::Fill() {
   for (int i = 0; i < pods; ++i) {
     const std::string name = fmt::format("p{}", pods_++);
     std::vector<std::string> claims;
-    if (!shared.empty() && dice_.Chance(0.3)) {
+    int devices = 0;
+    if (dice_.Chance(0.1)) {
+      devices = 1;
+    } else if (!shared.empty() && dice_.Chance(0.3)) {
       claims.push_back(dice_.Pick(shared));
     } else if (dice_.Chance(0.9)) {
       claims.push_back("claim-" + name);
       Create(MakeClaim(claims.back()));
       if (dice_.Chance(0.3)) shared.push_back(claims.back());
     }
-    AddPod(name, dice_.Range(0, 3), claims);
+    AddPod(name, dice_.Range(0, 3), claims, devices);
     scheduler_->Run();
   }
   scheduler_ = nullptr;
@@ -219,8 +249,19 @@ void Crowd::Fill() {
 }
 
 std::string Crowd::AddPreemptor() {
-  Create(MakeClaim("wanted"));
-  AddPod("preemptor", dice_.Range(1, 4), {"wanted"});
+  std::vector<std::string> claims;
+  int devices = 0;
+  if (dice_.Chance(0.15)) {
+    devices = dice_.Range(1, 2);
+  } else {
+    Create(MakeClaim("wanted"));
+    claims.push_back("wanted");
+    if (dice_.Chance(0.2)) {
+      Create(MakeClaim("wanted-too"));
+      claims.push_back("wanted-too");
+    }
+  }
+  AddPod("preemptor", dice_.Range(1, 4), claims, devices);
   return "preemptor";
 }
 
@@ -239,9 +280,11 @@ std::vector<api::Pod> Crowd::UsersOf(const api::ResourceClaim& claim) const {
   std::vector<api::Pod> users;
   for (const api::Pod& pod : All<api::Pod>()) {
     if (pod.spec.node_name.empty()) continue;
-    const bool uses = std::ranges::any_of(pod.spec.resource_claims, [&](const auto& entry) {
-      return entry.resource_claim_name == claim.metadata.name;
-    });
+    const api::OwnerReference* owner = api::ExtendedResourcePod(claim);
+    const bool uses = (owner != nullptr && owner->uid == pod.metadata.uid) ||
+                      std::ranges::any_of(pod.spec.resource_claims, [&](const auto& entry) {
+                        return entry.resource_claim_name == claim.metadata.name;
+                      });
     if (uses) users.push_back(pod);
   }
   return users;
@@ -272,8 +315,22 @@ bool Crowd::Fits(const std::string& pod, const std::string& node,
   instance.node = on;
   instance.classes = All<api::DeviceClass>();
   instance.slices = All<api::ResourceSlice>();
+  const auto* devices =
+      asks.spec.containers.front().resources.requests.Find(api::ImplicitResourceName("gpu"));
+  if (devices != nullptr) {
+    api::ResourceClaim claim;
+    claim.metadata.namespace_ = kSpace;
+    claim.metadata.name = "extended";
+    api::DeviceRequest& request = claim.spec.devices.requests.emplace_back();
+    request.name = "r";
+    request.exactly.emplace();
+    request.exactly->device_class_name = "gpu";
+    request.exactly->allocation_mode = api::kAllocationModeExactCount;
+    request.exactly->count = devices->Value();
+    instance.claims.push_back(std::move(claim));
+  }
   for (api::ResourceClaim& claim : All<api::ResourceClaim>()) {
-    if (claim.metadata.name == "wanted") {
+    if (claim.metadata.name.starts_with("wanted")) {
       instance.claims.push_back(std::move(claim));
       continue;
     }

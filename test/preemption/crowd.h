@@ -90,7 +90,9 @@ class Crowd {
   void AddFabric();
   api::ResourceSlice DevicesOf(const std::string& node);
   api::ResourceClaim MakeClaim(const std::string& name);
-  void AddPod(const std::string& name, int priority, const std::vector<std::string>& claims);
+  // `devices`: so many as an extended resource.
+  void AddPod(const std::string& name, int priority, const std::vector<std::string>& claims,
+              int devices);
   // Who may be sent away for the pod on the node, most important first.
   std::vector<api::Pod> Possible(const api::Pod& pod, const std::string& node) const;
   std::vector<api::Pod> UsersOf(const api::ResourceClaim& claim) const;
