@@ -94,7 +94,7 @@ TEST_F(DriverTest, ControlsFailAndBlockAndCount) {
   blocked.join();
   EXPECT_THAT(program->Command("calls"),
               AllOf(HasSubstr("prepare ns/a/" + claim.uid), HasSubstr("unprepare ns/a/")));
-  EXPECT_THAT(program->Command("jump"), StartsWith("error: \"jump\" means nothing"));
+  EXPECT_THAT(program->Command("jump"), StartsWith("error: unknown command \"jump\""));
   EXPECT_THAT(program->Command("fail"), StartsWith("error: fail what?"));
   EXPECT_THAT(program->Command("fail prepare x"), StartsWith("error:"));
   EXPECT_THAT(program->Command("health n1/nobody Healthy"),
