@@ -144,7 +144,7 @@ TEST_F(DriverTest, ControlsAreServedOnASocket) {
     ASSERT_GT(n, 0);
     heard.append(bytes, static_cast<std::size_t>(n));
   }
-  EXPECT_THAT(heard, StartsWith("ok\nerror: \"nonsense\""));
+  EXPECT_THAT(heard, StartsWith("ok\nerror: unknown command \"nonsense\""));
 }
 
 // A probe hears whether the driver answers on its own sockets.
