@@ -1,5 +1,5 @@
 # Two commands for a new user on Debian 12: `make up` and `make test`. Both install what is missing and build first.
-.PHONY: help up demo test build binary install install-packages install-test-packages etcd check alone tidy format asan tsan fuzz mutants seams soak clang bench deb dist image packages console pictures clean
+.PHONY: help up demo test build binary install install-packages install-test-packages etcd check alone tidy format asan tsan fuzz mutants seams soak robust clang bench deb dist image packages console pictures clean
 
 JOBS ?= $(shell nproc)
 RELEASE := build/release
@@ -19,6 +19,7 @@ help:
 	@echo 'make fuzz    a minute of fuzzing per target (SECONDS_EACH=60 TARGETS=words)'
 	@echo 'make mutants whether the random tests would find faults of the allocator'
 	@echo 'make soak    the whole system on simulated time, with faults at every seam (SEEDS=10000)'
+	@echo 'make robust  servers on three members of etcd while anything dies, hangs or is cut off (DRAY_SECONDS=1800)'
 	@echo 'make seams   whether the tests of lost answers, frozen watches and such would find their guards missing'
 	@echo 'make console the web page again from console/src (needs npm); make pictures: those of the README (and chromium)'
 
@@ -105,6 +106,12 @@ soak: install-packages
 	@cmake --preset release >/dev/null
 	cmake --build --preset release -j$(JOBS) --target system_soak
 	$(RELEASE)/bin/system_soak --first $${FIRST:-1} --seeds $${SEEDS:-10000}
+
+# Several servers, one truth, for half an hour (test/parts/README.md). Ends with what clients were told that is not so.
+robust: install-packages etcd
+	@cmake --preset release >/dev/null
+	cmake --build --preset release -j$(JOBS) --target dray --target parts_test
+	DRAY_SECONDS=$${DRAY_SECONDS:-1800} DRAY_SOURCE=$(CURDIR) DRAY_BINARY=$(CURDIR)/$(RELEASE)/dray $(RELEASE)/bin/parts_test
 
 # Guards taken out one at a time, in place (test/mutants/README.md).
 seams: install-packages

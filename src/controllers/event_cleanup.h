@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events that are old: what happened is told for a while, not kept for ever.
+// Events that are old: what happened is told for a while, not kept for ever. Some stores delete them by
+// themselves after an hour (store::Operation::ttl); what is there two minutes later is deleted here.
 #pragma once
 
 #include <chrono>
@@ -13,8 +14,8 @@
 namespace dray::controllers {
 
 struct EventCleanupOptions {
-  // After it was last told. As long as Kubernetes's --event-ttl.
-  std::chrono::seconds kept{std::chrono::hours(1)};
+  // After it was last told. As long as Kubernetes's --event-ttl, and what a store may take.
+  std::chrono::seconds kept{std::chrono::minutes(62)};
 };
 
 // One thread.

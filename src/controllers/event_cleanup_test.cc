@@ -37,7 +37,7 @@ class EventCleanupTest : public ::testing::Test {
   }
 
   Scene scene_;
-  EventCleanup controller_{scene_.cluster(), scene_.clock()};
+  EventCleanup controller_{scene_.cluster(), scene_.clock(), {.kept = 1h}};
 };
 
 TEST_F(EventCleanupTest, AnEventGoesAnHourAfterItWasTold) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/objects.h"
 
+#include <chrono>
 #include <utility>
 
 #include "api/custom_kind.h"
+#include "api/event.h"
 #include "api/json.h"
 #include "fmt/format.h"
 #include "registry/custom_kinds.h"
@@ -14,6 +16,8 @@ namespace dray::registry {
 namespace {
 
 constexpr std::string_view kRoot = "/registry/";
+// As long as Kubernetes's --event-ttl. Where the store keeps them for longer a controller deletes them.
+constexpr std::chrono::seconds kEventTtl = std::chrono::hours(1);
 
 std::string_view GroupFolder(const api::KindInfo& kind) {
   return kind.group.empty() ? "core" : kind.group;
@@ -226,6 +230,7 @@ void Objects::Put(store::Transaction& transaction, api::Object object,
 }
 
 void Objects::Fill(store::Operation& put, api::Object object) {
+  if (object.As<api::Event>() != nullptr) put.ttl = kEventTtl;
   put.value = std::make_shared<const std::string>(BytesOf(object));
   put.attach = AttachWithRevision(std::move(object), true);
 }

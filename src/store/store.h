@@ -9,6 +9,7 @@
 // one. What a commit reported as done is durable, if the log is.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -55,6 +56,9 @@ struct Operation {
   // deletion: any that exists; deleting what is not there is a conflict).
   std::optional<Revision> expected;
   AttachFn attach;  // optional; of a deletion, for the last version that watchers are shown
+  // kPut only: it need not be kept for longer. A log that can deletes it then, or up to a twentieth of the
+  // time later, as if somebody had; others keep it. 0: for ever.
+  std::chrono::seconds ttl{0};
 };
 
 inline constexpr std::size_t kMaxOperations = 1024;  // in one transaction

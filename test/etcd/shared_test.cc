@@ -209,8 +209,38 @@ TEST_F(EtcdClocks, WhoLeadsWithAWrongClockLeadsAndIsReplacedLikeAnyOther) {
   }
 }
 
-// Events are told for an hour, whatever the store is: the controllers delete them, so that watchers see
-// them go as they see everything.
+// Etcd deletes them by itself after an hour, and shares a lease among them.
+TEST_F(EtcdShared, EventsHaveALease) {
+  Server server;
+  server.Start(address_);
+  if (HasFatalFailure()) return;
+  constexpr std::string_view kEvents = "/api/v1/namespaces/default/events";
+  for (const char* name : {"a", "b"}) {
+    const auto made = server.Ask(
+        "POST", std::string(kEvents),
+        fmt::format(R"({{"metadata":{{"name":"{}"}},"involvedObject":{{"namespace":"default"}},)"
+                    R"("reason":"Told"}})",
+                    name));
+    ASSERT_EQ(made.status, 201) << made.body;
+  }
+  ASSERT_EQ(server.Put("m", "1"), 201);
+  const auto member = rpc::ConnectEtcd({.address = store::SharedEtcd().client(0)}, {});
+  const auto lease = [&](const std::string& key) {
+    std::promise<std::int64_t> told;
+    member->Range(
+        {.key = address_.prefix + "/registry/core/" + key}, std::chrono::seconds(60),
+        [&](const StatusOr<rpc::EtcdRangeAnswer>& answer) {
+          told.set_value(answer.ok() && answer->kvs.size() == 1 ? answer->kvs[0].lease : -1);
+        });
+    return told.get_future().get();
+  };
+  EXPECT_GT(lease("events/default/a"), 0);
+  EXPECT_EQ(lease("events/default/b"), lease("events/default/a"));
+  EXPECT_EQ(lease("configmaps/default/m"), 0);
+}
+
+// Events are told for an hour, whatever the store is: what it keeps for longer the controllers delete, so
+// that watchers see them go as they see everything.
 TEST_F(EtcdShared, OldEventsGo) {
   const WrongClock past(std::chrono::hours(-2));
   plane::TestPlane folder;

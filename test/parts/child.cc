@@ -38,7 +38,8 @@ Child::Child(Child&& other) noexcept
       frozen_(other.frozen_),
       asked_(other.asked_),
       starts_(other.starts_),
-      said_before_(other.said_before_) {}
+      said_before_(other.said_before_),
+      disk_(std::move(other.disk_)) {}
 
 Child::~Child() {
   if (pid_ <= 0) return;
@@ -56,6 +57,7 @@ void Child::Start() {
   argv.push_back(nullptr);
   const int log = ::open(options_.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   DRAY_CHECK(log >= 0, options_.log);
+  disk_ = options_.own_disk ? std::make_unique<SlowDisk>() : nullptr;
   pid_ = ::fork();
   DRAY_CHECK(pid_ >= 0, "fork");
   if (pid_ == 0) {
@@ -63,11 +65,13 @@ void Child::Start() {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::dup2(log, STDOUT_FILENO);
     ::dup2(log, STDERR_FILENO);
+    if (disk_ != nullptr) disk_->InChild();
     ::close_range(3, ~0U, 0);
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
   ::close(log);
+  if (disk_ != nullptr) DRAY_CHECK(disk_->InParent(), "a disk of its own for " + options_.name);
   frozen_ = asked_ = false;
   ++starts_;
 }
@@ -94,6 +98,10 @@ void Child::Freeze() {
 void Child::Thaw() {
   frozen_ = false;
   Signal(SIGCONT);
+}
+
+void Child::SlowDown(std::chrono::milliseconds sync) {
+  if (disk_ != nullptr) disk_->Delay(sync);
 }
 
 std::optional<Ending> Child::Ended() {

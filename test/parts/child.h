@@ -8,9 +8,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "parts/slow_disk.h"
 
 namespace dray::parts {
 
@@ -18,6 +21,8 @@ struct ChildOptions {
   std::string name;
   std::vector<std::string> command;
   std::string log;  // the file that what it prints is appended to
+  // Its syncs are for `SlowDown` to make slow, and only said to be done.
+  bool own_disk = false;
 };
 
 // How a run ended.
@@ -46,6 +51,9 @@ class Child {
   void Freeze();
   void Thaw();
   bool frozen() const { return frozen_; }
+  // How long each sync takes, of a process that has a disk of its own, until it is told otherwise or ends.
+  void SlowDown(std::chrono::milliseconds sync);
+  bool has_disk() const { return options_.own_disk; }
   bool running() const { return pid_ > 0; }
   int starts() const { return starts_; }
 
@@ -64,6 +72,7 @@ class Child {
   bool asked_ = false;
   int starts_ = 0;
   std::int64_t said_before_ = 0;  // size of the log when it was started
+  std::unique_ptr<SlowDisk> disk_;
 };
 
 // A TCP port of loopback that nobody has at this moment, and that no outgoing connection gets.

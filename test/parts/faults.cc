@@ -55,8 +55,18 @@ bool Faults::MembersAway() const {
 
 bool Faults::MayTakeMember() { return !MembersAway() || dice_.Chance(0.15); }
 
+// Longer than a lease lasts, now and then.
+milliseconds Faults::Time() {
+  return milliseconds(dice_.Chance(0.3) ? dice_.Range(4'000, 9'000) : dice_.Range(200, 3'000));
+}
+
 void Faults::Begin() {
   auto& children = site_.children();
+  if (dice_.Chance(0.12)) {
+    Child& member = children[static_cast<std::size_t>(dice_.Range(0, int{kMembers} - 1))];
+    if (!member.running() || member.frozen() || !MayTakeMember()) return;
+    return Slow(member, Time());
+  }
   const std::size_t index =
       static_cast<std::size_t>(dice_.Range(0, static_cast<int>(children.size()) - 1));
   Child& child = children[index];
@@ -66,11 +76,7 @@ void Faults::Begin() {
     const bool member = Site::IsMember(index);
     if (member && !MayTakeMember()) return;
     if (roll < 20) return Kill(child);
-    // Longer than a lease lasts, now and then.
-    const milliseconds time(dice_.Chance(0.3) ? dice_.Range(4'000, 9'000)
-                                              : dice_.Range(200, 3'000));
-    if (roll < 28 && member) return Slow(child, time);
-    return Freeze(child, time);
+    return Freeze(child, Time());
   }
   if (roll < 92) {
     const milliseconds time(dice_.Range(200, dice_.Chance(0.3) ? 9'000 : 2'000));
@@ -102,8 +108,19 @@ void Faults::Freeze(Child& child, Millis time) {
        }});
 }
 
-// As on a disk that is slow: it does something every now and then.
+// Its disk is slow, or, where that cannot be had, all of it: it does something every now and then.
 void Faults::Slow(Child& child, Millis time) {
+  if (child.has_disk()) {
+    // Up to what no leader keeps its followers with.
+    const milliseconds sync(dice_.Chance(0.3) ? dice_.Range(500, 3'000) : dice_.Range(20, 300));
+    child.SlowDown(sync);
+    return Add(
+        "slow disk",
+        fmt::format("{} {} ms, a sync takes {} ms", child.name(), time.count(), sync.count()),
+        {.until = Clock::now() + time, .majority = true, .end = [&child] {
+           child.SlowDown(milliseconds(0));
+         }});
+  }
   Add("slow", fmt::format("{} {} ms", child.name(), time.count()),
       {.until = Clock::now() + time,
        .majority = true,

@@ -31,16 +31,17 @@ class Faults {
   const std::map<std::string, int>& counts() const { return counts_; }
 
  private:
-  using Time = std::chrono::steady_clock::time_point;
+  using Moment = std::chrono::steady_clock::time_point;
   using Millis = std::chrono::milliseconds;
   struct Active {
     std::string what;
-    Time until;
+    Moment until;
     bool majority = false;  // takes a member of etcd away
     std::function<void()> during = nullptr;
     std::function<void()> end = nullptr;
   };
   void Begin();
+  Millis Time();
   void Kill(Child& child);
   void Freeze(Child& child, Millis time);
   void Slow(Child& child, Millis time);
@@ -54,7 +55,7 @@ class Faults {
   Site& site_;
   const EtcdTruth& truth_;
   model::Dice dice_;
-  Time next_;
+  Moment next_;
   std::vector<Active> active_;
   std::map<std::string, int> counts_;
 };

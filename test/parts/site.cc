@@ -120,29 +120,19 @@ void Site::AddMembers() {
   for (std::size_t i = 0; i < kMembers; ++i) {
     const std::string name = fmt::format("etcd-{}", i);
     const std::string client = "http://" + addresses_[i];
-    // What a kill can lose is what the process had not written: the disk is not what fails here.
-    Add({.name = name,
-         .command = {store::EtcdProgram(),
-                     "--name",
-                     name,
-                     "--data-dir",
-                     fmt::format("{}/{}", folder_, name),
-                     "--listen-client-urls",
-                     client,
-                     "--advertise-client-urls",
-                     client,
-                     "--listen-peer-urls",
-                     "http://" + peers[i],
-                     "--initial-advertise-peer-urls",
-                     "http://" + wires_.at("etcd " + name)->address(),
-                     "--initial-cluster",
-                     cluster,
-                     "--log-level",
-                     "warn",
-                     "--max-txn-ops",
-                     "1100",
-                     "--unsafe-no-fsync"},
-         .log = ""});
+    // What a kill can lose is what the process had not written: power does not fail here.
+    ChildOptions member{
+        .name = name,
+        .command = {store::EtcdProgram(), "--name", name, "--data-dir",
+                    fmt::format("{}/{}", folder_, name), "--listen-client-urls", client,
+                    "--advertise-client-urls", client, "--listen-peer-urls", "http://" + peers[i],
+                    "--initial-advertise-peer-urls",
+                    "http://" + wires_.at("etcd " + name)->address(), "--initial-cluster", cluster,
+                    "--log-level", "warn", "--max-txn-ops", "1100"},
+        .log = "",
+        .own_disk = SlowDisk::CanBe()};
+    if (!member.own_disk) member.command.emplace_back("--unsafe-no-fsync");
+    Add(std::move(member));
   }
 }
 

@@ -103,6 +103,13 @@ void Judge::OnChange(const std::string& key, const std::optional<api::Object>& b
       if (const auto* pod = As<api::Pod>(shown)) {
         more = fmt::format(" on={} {}{}", pod->spec.node_name, pod->status.phase,
                            pod->metadata.deletion_timestamp ? " deleting" : "");
+        if (!pod->status.nominated_node_name.empty() && pod->spec.node_name.empty()) {
+          more += " nominated=" + pod->status.nominated_node_name;
+        }
+        for (const api::PodCondition& condition : pod->status.conditions) {
+          if (condition.status == "True" && condition.type != "DisruptionTarget") continue;
+          if (!condition.message.empty()) more += " \"" + condition.message + "\"";
+        }
       }
       if (const auto* claim = As<api::ResourceClaim>(shown)) {
         if (claim->status.allocation) {

@@ -65,6 +65,50 @@ Status LogIn(rpc::EtcdMember& member, const EtcdOptions& options) {
   return calls.Wait();
 }
 
+StatusOr<bool> IsThere(rpc::EtcdMember& member, const std::string& key) {
+  bool there = false;
+  Calls calls;
+  calls.Begin();
+  member.Range({.key = key, .count_only = true}, kPatience,
+               [&](const StatusOr<rpc::EtcdRangeAnswer>& answer) {
+                 there = answer.ok() && answer->count > 0;
+                 calls.End(answer.status());
+               });
+  DRAY_RETURN_IF_ERROR(calls.Wait());
+  return there;
+}
+
+// The first member that answers: one of several may be away, as for any server.
+struct Copier {
+  std::unique_ptr<rpc::EtcdMember> member;
+  bool again = false;  // an earlier copy was not finished
+};
+StatusOr<Copier> Connect(const EtcdOptions& options, const internal::Layout& layout) {
+  Status status = base::Unavailable("there is no member of etcd");
+  for (const rpc::EtcdEndpoint& endpoint : options.address.endpoints) {
+    Copier copier{.member = rpc::ConnectEtcd(endpoint, options.tls)};
+    status = LogIn(*copier.member, options);
+    if (!status.ok()) continue;
+    const auto there = IsThere(*copier.member, layout.Unfinished());
+    status = there.status();
+    if (!there.ok()) continue;
+    copier.again = *there;
+    return copier;
+  }
+  return status;
+}
+
+Status Do(rpc::EtcdMember& member, rpc::EtcdOperation operation) {
+  rpc::EtcdTransaction request;
+  request.success.push_back(std::move(operation));
+  Calls calls;
+  calls.Begin();
+  member.Transact(request, kPatience, [&](const StatusOr<rpc::EtcdTransactionAnswer>& answer) {
+    calls.End(answer.status());
+  });
+  return calls.Wait();
+}
+
 // Writes a key until the revision is there. Each put is a revision, however many are under way.
 Status RaiseRevision(rpc::EtcdMember& member, const std::string& key, std::int64_t now,
                      std::int64_t wanted, const std::function<void(const std::string&)>& say) {
@@ -91,16 +135,54 @@ Status Compact(rpc::EtcdMember& member, std::int64_t revision) {
   return calls.Wait();
 }
 
-// Whoever opens it reads what is there, and not how that came to be.
-Status ForgetCompaction(rpc::EtcdMember& member, const internal::Layout& layout) {
-  rpc::EtcdTransaction forget;
-  forget.success.push_back({rpc::EtcdDelete{.key = layout.Compaction()}});
-  Calls calls;
-  calls.Begin();
-  member.Transact(forget, kPatience, [&](const StatusOr<rpc::EtcdTransactionAnswer>& answer) {
-    calls.End(answer.status());
-  });
-  return calls.Wait();
+// Transactions of several keys each, and nobody else's keys.
+class Writes {
+ public:
+  explicit Writes(Store& store) : store_(store) {}
+
+  void Add(Operation operation) {
+    const std::size_t size =
+        operation.key.size() + (operation.value ? operation.value->size() : std::size_t{0});
+    if (batch_.operations.size() >= kKeysAtOnce || bytes_ + size > kBytesAtOnce) Send();
+    batch_.operations.push_back(std::move(operation));
+    bytes_ += size;
+  }
+  Status so_far() const { return calls_.so_far(); }
+  Status Finish() {
+    Send();
+    return calls_.Wait();
+  }
+
+ private:
+  void Send() {
+    if (batch_.operations.empty()) return;
+    calls_.Begin();
+    store_.Commit(std::exchange(batch_, {}), [this](const StatusOr<Outcome>& outcome) {
+      if (outcome.ok() && outcome->conflict) {
+        return calls_.End(base::Aborted(
+            fmt::format("somebody else has written key \"{}\"", outcome->conflict->key)));
+      }
+      calls_.End(outcome.status());
+    });
+    bytes_ = 0;
+  }
+
+  Store& store_;
+  Calls calls_;
+  Transaction batch_;
+  std::size_t bytes_ = 0;
+};
+
+// What an earlier copy has left.
+Status DeleteAll(Store& store, const std::function<void(const std::string&)>& say) {
+  DRAY_ASSIGN_OR_RETURN(const RangeResult there, store.Range(""));
+  if (there.entries.empty()) return {};
+  say(fmt::format("deleting {} keys that an earlier copy has left", there.entries.size()));
+  Writes writes(store);
+  for (const EntryPtr& entry : there.entries) {
+    writes.Add({.kind = Operation::Kind::kDelete, .key = entry->key, .expected = entry->modified});
+  }
+  return writes.Finish();
 }
 
 }  // namespace
@@ -128,63 +210,57 @@ Status CompareStores(const Store& one, const Store& other) {
 StatusOr<CopyReport> CopyToEtcd(const Store& from, EtcdOptions to,
                                 const std::function<void(const std::string&)>& say) {
   to.alone = true;
+  to.unfinished = true;
   DRAY_ASSIGN_OR_RETURN(const RangeResult all, from.Range(""));
   CopyReport report{.keys = all.entries.size()};
+  const internal::Layout layout(to.address.prefix);
   {
     DRAY_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, OpenEtcdStore(to));
+    DRAY_ASSIGN_OR_RETURN(const Copier copier, Connect(to, layout));
+    rpc::EtcdMember& member = *copier.member;
     DRAY_ASSIGN_OR_RETURN(const RangeResult there, store->Range("", {.limit = 1, .count = true}));
-    if (!there.entries.empty()) {
+    if (!there.entries.empty() && !copier.again) {
       return base::FailedPrecondition(fmt::format(
           "{} in etcd has {} keys already, as \"{}\": copy to another prefix, or delete them first "
           "(etcdctl del --prefix {}/)",
           to.address.prefix, there.remaining + 1, there.entries[0]->key, to.address.prefix));
     }
-    const auto member = rpc::ConnectEtcd(to.address.endpoints.front(), to.tls);
-    DRAY_RETURN_IF_ERROR(LogIn(*member, to));
-    const internal::Layout layout(to.address.prefix);
-    DRAY_RETURN_IF_ERROR(RaiseRevision(*member, layout.root() + "_copied", store->revision().value,
+    DRAY_RETURN_IF_ERROR(
+        Do(member, {rpc::EtcdPut{.key = layout.Unfinished(),
+                                 .value = std::make_shared<const std::string>("copied")}}));
+    DRAY_RETURN_IF_ERROR(DeleteAll(*store, say));
+    DRAY_RETURN_IF_ERROR(RaiseRevision(member, layout.Unfinished(), store->revision().value,
                                        from.revision().value, say));
-    Calls calls;
-    Transaction batch;
-    std::size_t bytes = 0;
-    const auto write = [&] {
-      if (batch.operations.empty()) return;
-      calls.Begin();
-      store->Commit(std::exchange(batch, {}), [&calls](const StatusOr<Outcome>& outcome) {
-        if (outcome.ok() && outcome->conflict) {
-          return calls.End(base::Aborted(
-              fmt::format("somebody else has written key \"{}\"", outcome->conflict->key)));
-        }
-        calls.End(outcome.status());
-      });
-      bytes = 0;
-    };
+    Writes writes(*store);
     std::size_t written = 0;
     for (const EntryPtr& entry : all.entries) {
-      const std::size_t size = entry->key.size() + entry->value->size();
-      if (batch.operations.size() >= kKeysAtOnce || bytes + size > kBytesAtOnce) write();
-      batch.operations.push_back({.kind = Operation::Kind::kPut,
-                                  .key = entry->key,
-                                  .value = entry->value,
-                                  .expected = Revision{}});
-      bytes += size;
-      report.bytes += size;
+      writes.Add({.kind = Operation::Kind::kPut,
+                  .key = entry->key,
+                  .value = entry->value,
+                  .expected = Revision{}});
+      report.bytes += entry->key.size() + entry->value->size();
       if (++written % 50'000 == 0) say(fmt::format("{} of {} keys", written, all.entries.size()));
-      if (!calls.so_far().ok()) break;
+      if (!writes.so_far().ok()) break;
     }
-    write();
-    DRAY_RETURN_IF_ERROR(calls.Wait());
+    DRAY_RETURN_IF_ERROR(writes.Finish());
     report.revision = store->revision();
-    const Status compacted = Compact(*member, report.revision.value);
+    // That took a while: the token may have expired.
+    DRAY_ASSIGN_OR_RETURN(const Copier now, Connect(to, layout));
+    const Status compacted = Compact(*now.member, report.revision.value);
     if (internal::FailureOf(compacted) == internal::Failure::kDenied) {
-      DRAY_RETURN_IF_ERROR(ForgetCompaction(*member, layout));
+      // Whoever opens it reads what is there, and not how that came to be.
+      DRAY_RETURN_IF_ERROR(Do(*now.member, {rpc::EtcdDelete{.key = layout.Compaction()}}));
     } else {
       DRAY_RETURN_IF_ERROR(compacted);
     }
   }
   say("comparing");
-  DRAY_ASSIGN_OR_RETURN(const std::unique_ptr<Store> copy, OpenEtcdStore(to));
-  DRAY_RETURN_IF_ERROR(CompareStores(from, *copy));
+  {
+    DRAY_ASSIGN_OR_RETURN(const std::unique_ptr<Store> copy, OpenEtcdStore(to));
+    DRAY_RETURN_IF_ERROR(CompareStores(from, *copy));
+  }
+  DRAY_ASSIGN_OR_RETURN(const Copier last, Connect(to, layout));
+  DRAY_RETURN_IF_ERROR(Do(*last.member, {rpc::EtcdDelete{.key = layout.Unfinished()}}));
   return report;
 }
 

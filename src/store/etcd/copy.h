@@ -23,7 +23,8 @@ struct CopyReport {
 // revision is raised above that of `from`, so that nobody who has seen one of those takes it for one
 // of the new ones, and afterwards the history is thrown away: clients list anew. What was written is
 // read back and compared. `say` is told what is going on, now and then. kFailedPrecondition: there are
-// keys under the prefix, or a server that uses it. After an error the prefix may have some of the keys.
+// keys under the prefix, or a server that uses it. Until it is done a mark says that it is not: nobody
+// opens such a store, and another copy deletes what the one before has left, and begins anew.
 StatusOr<CopyReport> CopyToEtcd(const Store& from, EtcdOptions to,
                                 const std::function<void(const std::string&)>& say);
 

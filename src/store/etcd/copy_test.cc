@@ -8,6 +8,7 @@
 #include <random>
 
 #include "store/etcd/etcd_for_test.h"
+#include "store/etcd/plain_etcd_for_test.h"
 #include "store/memory/memory_store.h"
 #include "store/sqlite/sqlite_store.h"
 #include "store/store_for_test.h"
@@ -58,6 +59,34 @@ TEST(EtcdAcceptanceCopy, Row39AFileGoesToEtcdAndBack) {
   EXPECT_THAT(CopyToEtcd(*file, options, [](const std::string&) {}),
               StatusIs(StatusCode::kFailedPrecondition,
                        AllOf(HasSubstr("keys already"), HasSubstr("etcdctl del --prefix /dray/"))));
+}
+
+// A copy that is killed leaves a part, which nobody takes for all of it; the next one begins anew. One of
+// the endpoints that are named may be away meanwhile.
+TEST(EtcdCopy, OneThatWasInterruptedIsNotServedAndDoneAgain) {
+  DRAY_NEEDS_ETCD();
+  EtcdCluster own;
+  EtcdOptions options{.address = own.Address("/dray")};
+  options.address.endpoints.insert(options.address.endpoints.begin(), {.address = "127.0.0.1:1"});
+  const auto file = MakeMemoryStore();
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_THAT(file->CommitAndWait(Transaction().Put("k" + std::to_string(i), "new")), IsOk());
+  }
+  {
+    // What it leaves when it is killed: its mark, and some keys.
+    PlainEtcd plain(own.client(0));
+    plain.Put("/dray/_unfinished", "copied");
+    plain.Put("/dray/~k7", "new");
+    plain.Put("/dray/~gone", "old");
+  }
+  EXPECT_THAT(OpenEtcdStore(options),
+              StatusIs(StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("/dray/ in etcd has a part"), HasSubstr("run it again"))));
+  EXPECT_THAT(CopyToEtcd(*file, options, [](const std::string&) {}), IsOk());
+  const auto copy = OpenEtcdStore(options);
+  ASSERT_THAT(copy, IsOk());
+  EXPECT_THAT(CompareStores(*file, **copy), IsOk());
+  EXPECT_EQ((*copy)->Find("gone"), nullptr);
 }
 
 TEST(CompareStores, NamesTheFirstKeyThatDiffers) {

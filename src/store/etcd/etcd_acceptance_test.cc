@@ -274,6 +274,35 @@ TEST_F(EtcdAcceptanceReal, WhoMustBeAloneIsAlone) {
   EXPECT_NE(OpenOne(options_), nullptr);
 }
 
+// Frozen for longer than it counts as alive, it goes on and finds another one in its place: it ends, though
+// it has nothing to write, and leaves the other's key alone.
+TEST_F(EtcdAcceptanceReal, WhoSleptForTooLongFindsThatAnotherHasItsPlace) {
+  TcpProxy proxy(SharedEtcd().client(0));
+  EtcdOptions alone = options_;
+  alone.alone = true;
+  alone.alive = seconds(2);
+  EtcdOptions sleeper = alone;
+  sleeper.address.endpoints = {{.address = proxy.address()}};
+  const auto first = OpenOne(sleeper);
+  ASSERT_NE(first, nullptr);
+  proxy.Refuse(true);
+  proxy.Cut();
+  alone.alive = seconds(60);  // and so long is waited for the first one
+  const auto second = OpenOne(alone);
+  ASSERT_NE(second, nullptr);
+  const std::string key = options_.address.prefix + "/_server/alone";
+  const auto before = plain_->Range({.key = key})->kvs;
+  ASSERT_EQ(before.size(), 1u);
+  proxy.Refuse(false);
+  EXPECT_TRUE(Eventually([&] { return !first->Health().ok(); }));
+  EXPECT_THAT(first->Health(), StatusIs(StatusCode::kFailedPrecondition, HasSubstr("is used by")));
+  const auto after = plain_->Range({.key = key})->kvs;
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].value, before[0].value);
+  EXPECT_THAT(second->Health(), IsOk());
+  Commit(*second, Transaction().Put("a", "1"));
+}
+
 // One that died without a word is forgotten.
 TEST_F(EtcdAcceptanceReal, WhoDiedIsForgotten) {
   options_.alive = seconds(30);  // and so long is waited for it
@@ -288,6 +317,33 @@ TEST_F(EtcdAcceptanceReal, WhoDiedIsForgotten) {
                                       .lease = lease->get_future().get()}});
   ASSERT_THAT(plain_->Transact(put), IsOk());
   EXPECT_NE(OpenOne(options_), nullptr);
+}
+
+// On this machine one sees at once that it died. A container of the same name is another machine for that:
+// its numbers of processes say nothing here.
+TEST_F(EtcdAcceptanceReal, WhoDiedHereIsForgottenAtOnce) {
+  store();
+  const std::string servers = options_.address.prefix + "/_server/";
+  const auto own = plain_->Range({.key = servers, .end = rpc::EtcdPrefixEnd(servers)});
+  ASSERT_EQ(own->kvs.size(), 1u);
+  std::string dead = own->kvs[0].value;
+  store_ = nullptr;
+  const auto replace = [&dead](std::string_view name, const std::string& value) {
+    const auto at = dead.find(name);
+    ASSERT_NE(at, std::string::npos) << dead;
+    dead.replace(at, dead.find('\n', at) - at, std::string(name) + value);
+  };
+  replace("instance ", "x");
+  replace("pid ", "4194305");
+  replace("mode ", "alone");
+  plain_->Put(servers + "dead", dead);
+  options_.alive = std::chrono::hours(1);  // and so long would be waited
+  EXPECT_NE(OpenOne(options_), nullptr);
+  replace("processes ", "of another container");
+  plain_->Put(servers + "dead", dead);
+  options_.alive = seconds(1);
+  EXPECT_THAT(OpenEtcdStore(options_),
+              StatusIs(StatusCode::kFailedPrecondition, HasSubstr("must be alone")));
 }
 
 TEST_F(EtcdAcceptanceReal, EtcdctlShowsWhatOneExpects) {

@@ -180,7 +180,7 @@ std::unique_ptr<rpc::EtcdMember> EtcdCluster::Connect(std::size_t member) const 
                           options_.certificates->Tls("root"));
 }
 
-std::string EtcdCluster::Ctl(const std::string& arguments) const {
+std::string EtcdCluster::Ctl(const std::string& arguments, std::size_t at) const {
   std::string command = std::filesystem::path(EtcdProgram()).parent_path().string() + "/etcdctl";
   if (options_.certificates != nullptr) {
     const std::string root = options_.certificates->Make("root");
@@ -188,7 +188,31 @@ std::string EtcdCluster::Ctl(const std::string& arguments) const {
                            options_.certificates->authority(), root, root);
   }
   return fmt::format("{} --endpoints http{}://{} {}", command,
-                     options_.certificates != nullptr ? "s" : "", client(0), arguments);
+                     options_.certificates != nullptr ? "s" : "", client(at), arguments);
+}
+
+std::size_t EtcdCluster::AddLearner() {
+  const std::size_t index = members_.size();
+  members_.push_back({.name = fmt::format("m{}", index),
+                      .client = fmt::format("127.0.0.1:{}", FreePort()),
+                      .peer = fmt::format("127.0.0.1:{}", FreePort()),
+                      .joins = true});
+  const auto [code, output] =
+      RunProgram(Ctl(fmt::format("member add {} --learner --peer-urls http://{}",
+                                 members_[index].name, members_[index].peer)));
+  EXPECT_EQ(code, 0) << output;
+  Start(index);
+  return index;
+}
+
+bool EtcdCluster::Membership(const std::string& what, std::size_t index, std::size_t at) const {
+  std::promise<std::uint64_t> answered;
+  const auto member = Connect(index);
+  member->Status(std::chrono::seconds(2), [&](const StatusOr<rpc::EtcdStatus>& status) {
+    answered.set_value(status.ok() ? status->header.member : 0);
+  });
+  const std::uint64_t id = answered.get_future().get();
+  return RunProgram(Ctl(fmt::format("member {} {:x}", what, id), at)).first == 0;
 }
 
 void EtcdCluster::Start(std::size_t index) {
@@ -217,6 +241,10 @@ void EtcdCluster::Start(std::size_t index) {
                                         folder_,
                                         "--log-level",
                                         "warn"};
+  if (member.joins) {
+    arguments.emplace_back("--initial-cluster-state");
+    arguments.emplace_back("existing");
+  }
   if (!options_.fsync) arguments.emplace_back("--unsafe-no-fsync");
   if (options_.certificates != nullptr) {
     const std::string server = options_.certificates->Make("server");

@@ -70,11 +70,15 @@ class EtcdCluster {
   const std::string& client(std::size_t member) const { return members_[member].client; }
   // All of them.
   EtcdAddress Address(std::string prefix) const;
-  // etcdctl at the first member.
-  std::string Ctl(const std::string& arguments) const;
+  // etcdctl at a member.
+  std::string Ctl(const std::string& arguments, std::size_t at = 0) const;
   pid_t pid(std::size_t member) const { return members_[member].pid; }
 
   void Start(std::size_t member);
+  // A member more, which learns from the others; its index. "promote" makes it a voter.
+  std::size_t AddLearner();
+  // What `etcdctl member` does, asked of another one: "promote", "remove". False: it was refused.
+  bool Membership(const std::string& what, std::size_t member, std::size_t at) const;
   // Sends it; KILL and TERM are waited for.
   void Signal(std::size_t member, int signal);
   bool Serves(std::size_t member) const;
@@ -90,6 +94,7 @@ class EtcdCluster {
     std::string client;
     std::string peer;
     pid_t pid = 0;
+    bool joins = false;  // a cluster that is there
   };
   std::unique_ptr<rpc::EtcdMember> Connect(std::size_t member) const;
   // False: one of them has ended at once, so another program was faster at its port.

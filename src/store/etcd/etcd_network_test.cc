@@ -19,6 +19,7 @@ using ::dray::testing::IsOk;
 using ::dray::testing::StatusIs;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST_F(EtcdAcceptanceReal, Row19WhatWasNotSentIsNeverUnknown) {
@@ -170,6 +171,31 @@ TEST_F(EtcdAcceptanceReal, Row29AResponseOf20MiB) {
   ASSERT_TRUE(Eventually([&] { return store().revision().value >= last; }));
   for (int i = 0; i < 15; ++i)
     EXPECT_EQ(store().Find("k" + std::to_string(i))->value->size(), 1'400'000u);
+}
+
+// A machine is replaced: the new member learns, becomes a voter, and the old one goes. The server was told
+// of both, and is not started again.
+TEST_F(EtcdAcceptanceReal, AMemberIsReplacedWhileAServerUsesIt) {
+  EtcdCluster own;
+  const std::size_t fresh = own.AddLearner();
+  EtcdOptions options = options_;
+  options.address = own.Address("/dray");
+  std::vector<std::string> warnings;
+  options.warn = [&](const std::string& text) { warnings.push_back(text); };
+  ASSERT_TRUE(Eventually([&] { return RunProgram(own.Ctl("endpoint status", fresh)).first == 0; }));
+  store_ = OpenOne(options);
+  ASSERT_NE(store_, nullptr);
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("is a learner and is not asked")));
+  Commit(Transaction().Put("a", "1"));
+  ASSERT_TRUE(Eventually([&] { return own.Membership("promote", fresh, 0); }));
+  Commit(Transaction().Put("a", "2"));
+  ASSERT_TRUE(Eventually([&] { return own.Membership("remove", 0, fresh); }));
+  own.Signal(0, SIGKILL);
+  Commit(Transaction().Put("a", "3"));
+  EXPECT_THAT(Current(store()), IsOk());
+  EXPECT_EQ(*store().Find("a")->value, "3");
+  EXPECT_THAT(store().Health(), IsOk());
+  store_ = nullptr;  // before whom it warns
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "fmt/format.h"
 #include "store/etcd/etcd_fake_store_for_test.h"
 #include "store/etcd/etcd_real_for_test.h"
+#include "store/etcd/tcp_proxy_for_test.h"
 #include "testing/status_matchers.h"
 
 namespace dray::store {
@@ -339,10 +340,18 @@ TEST_F(EtcdPending, WhoTriesAgainBuildsOnNobodyWhoWillBeRefused) {
 TEST_F(EtcdAcceptanceReal, Row37AQuotaOverTwoServersIsNeverExceeded) {
   constexpr int kPods = 500;
   constexpr int kLimit = 100;
+  TcpProxy here(SharedEtcd().client(0));
+  TcpProxy there(SharedEtcd().client(0));
+  options_.barrier_patience = std::chrono::seconds(60);
+  options_.watch_patience = std::chrono::seconds(60);
+  options_.address.endpoints = {{.address = there.address()}};
   const auto other = OpenOne(options_);
+  options_.address.endpoints = {{.address = here.address()}};
   Commit(Transaction().Put("quota", "0"));
   ASSERT_THAT(Current(*other), IsOk());
   Caller::Sums sums;
+  // Nothing goes through until all have come, so who loses how often is not up to the machine.
+  for (TcpProxy* proxy : {&here, &there}) proxy->Freeze(true);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -353,6 +362,7 @@ TEST_F(EtcdAcceptanceReal, Row37AQuotaOverTwoServersIsNeverExceeded) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  for (TcpProxy* proxy : {&here, &there}) proxy->Freeze(false);
   ASSERT_TRUE(Eventually([&] { return sums.running == 0; }));
   EXPECT_EQ(sums.placed, kLimit);
   EXPECT_EQ(sums.full, kPods - kLimit);
@@ -362,7 +372,8 @@ TEST_F(EtcdAcceptanceReal, Row37AQuotaOverTwoServersIsNeverExceeded) {
   const double average = static_cast<double>(sums.tries) / kPods;
   fmt::print("{:.2f} tries on average, {} at most\n", average, sums.most_tries.load());
   // Whoever loses against the other server tries again, a few times; not once for each that was placed.
-  EXPECT_LT(average, 10.0);
+  EXPECT_LT(average, 5.0);
+  store_ = nullptr;  // before its proxy
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ class EtcdLog final : public Log, public internal::OwnWrites {
     // Before anything is written that others would mind.
     DRAY_RETURN_IF_ERROR(
         WaitOnLoop([this](rpc::DoneStatus done) { keeper_->Join(std::move(done)); }));
+    if (!options_.unfinished) DRAY_RETURN_IF_ERROR(CheckFinished());
     const internal::RequestLimits limits{.operations = operations_,
                                          .bytes = options_.request_bytes,
                                          .group_bytes = options_.group_bytes};
@@ -153,6 +154,25 @@ class EtcdLog final : public Log, public internal::OwnWrites {
     }));
     loop_.Post([this] { keeper_->Start(); });
     return {};
+  }
+
+  // Half of the objects are worse than none: what is missing would be taken for deleted.
+  Status CheckFinished() {
+    return WaitOnLoop([this](rpc::DoneStatus done) {
+      members_->Until<rpc::EtcdRangeAnswer>(
+          EventLoop::Clock::now() + options_.write_patience,
+          [key = layout_.Unfinished()](rpc::EtcdMember& member,
+                                       rpc::Done<rpc::EtcdRangeAnswer> answered) {
+            member.Range({.key = key, .count_only = true}, Members::kPatience, std::move(answered));
+          },
+          [this, done](const StatusOr<rpc::EtcdRangeAnswer>& answer) {
+            if (!answer.ok() || answer->count == 0) return done(answer.status());
+            done(base::FailedPrecondition(fmt::format(
+                "{} in etcd has a part of the objects that were copied there, because 'dray store "
+                "copy' was interrupted: run it again, it begins anew",
+                layout_.root())));
+          });
+    });
   }
 
   // What was compacted to last, from where on etcd still knows what happened: a server that comes back

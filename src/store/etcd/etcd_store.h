@@ -51,6 +51,8 @@ struct EtcdOptions {
   std::string id;
   // Nobody else may use this prefix meanwhile: whoever decides what is given to whom does so alone.
   bool alone = false;
+  // Whoever copies opens what is a part of something only (copy.h); nobody else does.
+  bool unfinished = false;
 
   HistoryOptions history;
   // Is told, in a sentence each, what an operator should know. Any thread; quick.
@@ -83,7 +85,8 @@ struct EtcdOptions {
 };
 
 // kUnavailable: no member answers. kFailedPrecondition: its version, its user's rights, another
-// server that is alone, endpoints of different clusters; nothing has been written then.
+// server that is alone, endpoints of different clusters, a copy that was not finished; none of the
+// store's keys has been written then.
 StatusOr<std::unique_ptr<Store>> OpenEtcdStore(const EtcdOptions& options);
 
 }  // namespace dray::store

@@ -31,7 +31,7 @@ std::optional<rpc::EtcdCompare> CompareOf(const Operation& operation, const std:
   return rpc::EtcdCompare{.key = key, .what = What::kCreated, .greater = true, .number = 0};
 }
 
-void AddTo(rpc::EtcdTransaction& request, const PendingWrite& write) {
+void AddTo(rpc::EtcdTransaction& request, const PendingWrite& write, const LeaseIds& leases) {
   const auto& operations = write.transaction.operations;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const std::string& key = write.keys[i];
@@ -39,7 +39,10 @@ void AddTo(rpc::EtcdTransaction& request, const PendingWrite& write) {
       request.compares.push_back(*std::move(compare));
     }
     if (operations[i].kind == Kind::kPut) {
-      request.success.push_back({rpc::EtcdPut{.key = key, .value = operations[i].value}});
+      const auto lease = leases.find(operations[i].ttl);
+      request.success.push_back({rpc::EtcdPut{.key = key,
+                                              .value = operations[i].value,
+                                              .lease = lease == leases.end() ? 0 : lease->second}});
     } else if (operations[i].kind == Kind::kDelete) {
       request.success.push_back({rpc::EtcdDelete{.key = key}});
     }
@@ -259,6 +262,7 @@ class Grouping {
         if (operation.kind != Kind::kPut) continue;
         operations[at].value = operation.value;
         operations[at].attach = operation.attach;
+        operations[at].ttl = operation.ttl;
         written_.at(write->keys[i]).last = write.get();
         continue;
       }
@@ -318,6 +322,16 @@ std::vector<PendingPtr> PartsOf(const std::vector<PendingPtr>& group) {
   return all;
 }
 
+std::map<std::chrono::seconds, std::size_t> TtlsOf(const std::vector<PendingPtr>& group) {
+  std::map<std::chrono::seconds, std::size_t> ttls;
+  for (const PendingPtr& write : group) {
+    for (const Operation& operation : write->transaction.operations) {
+      if (operation.ttl.count() > 0) ++ttls[operation.ttl];
+    }
+  }
+  return ttls;
+}
+
 namespace {
 
 // Who only compares uses no revision.
@@ -331,16 +345,17 @@ bool IsMarked(const std::vector<PendingPtr>& group, const Fence& fence) {
 
 }  // namespace
 
-rpc::EtcdTransaction MakeRequest(const std::vector<PendingPtr>& group, const Fence& fence) {
+rpc::EtcdTransaction MakeRequest(const std::vector<PendingPtr>& group, const Fence& fence,
+                                 const LeaseIds& leases) {
   rpc::EtcdTransaction request;
   request.compares.push_back({.key = fence.key, .number = fence.revision});
   request.failure.push_back({rpc::EtcdRange{.key = fence.key}});
   if (group.size() == 1) {
-    AddTo(request, *group[0]);
+    AddTo(request, *group[0], leases);
   } else {
     for (const PendingPtr& write : group) {
       rpc::EtcdTransaction nested;
-      AddTo(nested, *write);
+      AddTo(nested, *write, leases);
       request.success.push_back({std::move(nested)});
     }
   }

@@ -4,9 +4,11 @@
 // and what its answer says of each. No I/O.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,6 +89,11 @@ Group TakeGroup(std::deque<PendingPtr>& queue, const RequestLimits& limits, bool
 // The transactions as they were handed over, in that order.
 std::vector<PendingPtr> PartsOf(const std::vector<PendingPtr>& group);
 
+// How many keys of the group are to live for how long only.
+std::map<std::chrono::seconds, std::size_t> TtlsOf(const std::vector<PendingPtr>& group);
+
+using LeaseIds = std::map<std::chrono::seconds, std::int64_t>;
+
 // A key that this server alone writes, its revision, and what the request writes into it; empty: nothing.
 struct Fence {
   std::string key;
@@ -96,8 +103,9 @@ struct Fence {
 
 // The request: nothing of it happens unless the fence has this revision, and if anything is written, the
 // mark is, at the same revision. A transaction alone is not nested in another, so that it may have as
-// many operations as etcd takes.
-rpc::EtcdTransaction MakeRequest(const std::vector<PendingPtr>& group, const Fence& fence);
+// many operations as etcd takes. `leases`: by ttl.
+rpc::EtcdTransaction MakeRequest(const std::vector<PendingPtr>& group, const Fence& fence,
+                                 const LeaseIds& leases = {});
 
 // What became of the group: revisions and conflicts are put into its transactions, and the revision that
 // the fence has now into `fence`. False: nothing happened, because it had another one (0: it is gone).

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "base/uuid.h"
@@ -23,6 +26,16 @@ std::string HostName() {
   if (::gethostname(name.data(), name.size() - 1) != 0) return "unknown";
   name.resize(name.find('\0'));
   return name;
+}
+
+// Where a process number says who it is: containers may share the name of their host, or have the same one.
+// Empty: it cannot be told.
+std::string Processes() {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  std::error_code error;
+  const auto space = std::filesystem::read_symlink("/proc/self/ns/pid", error);
+  return boot.empty() || error ? "" : boot + " " + space.string();
 }
 
 std::string Instance() {
@@ -42,6 +55,18 @@ std::string Field(std::string_view value, std::string_view name) {
     at = end + 1;
   }
   return {};
+}
+
+const rpc::EtcdKeyValue* FindKey(const std::vector<rpc::EtcdKeyValue>& kvs,
+                                 const std::string& key) {
+  const auto it = std::ranges::find(kvs, key, &rpc::EtcdKeyValue::key);
+  return it == kvs.end() ? nullptr : &*it;
+}
+
+// When it was written last; 0: it is not there.
+std::int64_t RevisionOf(const std::vector<rpc::EtcdKeyValue>& kvs, const std::string& key) {
+  const rpc::EtcdKeyValue* found = FindKey(kvs, key);
+  return found == nullptr ? 0 : found->modified;
 }
 
 bool IsGone(const std::string& pid) {
@@ -70,8 +95,8 @@ Keeper::Keeper(EventLoop& loop, Members& members, const Layout& layout, const Et
 // ---- who is there
 
 std::string Keeper::AliveValue() const {
-  return fmt::format("instance {}\nhost {}\npid {}\nmode {}\n", instance_, HostName(), ::getpid(),
-                     options_.alone ? "alone" : "shared");
+  return fmt::format("instance {}\nhost {}\nprocesses {}\npid {}\nmode {}\n", instance_, HostName(),
+                     Processes(), ::getpid(), options_.alone ? "alone" : "shared");
 }
 
 void Keeper::Join(rpc::DoneStatus done) {
@@ -90,7 +115,8 @@ Status Keeper::CheckOthers(const std::vector<rpc::EtcdKeyValue>& servers, bool& 
     const std::string host = Field(kv.value, "host");
     const std::string pid = Field(kv.value, "pid");
     blocker_ = kv.modified;
-    if (host == HostName() && IsGone(pid)) {
+    const std::string processes = Field(kv.value, "processes");
+    if (!processes.empty() && processes == Processes() && IsGone(pid)) {
       dead_here = true;
       continue;
     }
@@ -121,6 +147,7 @@ void Keeper::TryJoin(Clock::time_point end, rpc::DoneStatus done) {
       [this, end, done = std::move(done)](StatusOr<rpc::EtcdRangeAnswer> answer) {
         if (!answer.ok()) return done(answer.status());
         bool dead_here = false;
+        alive_at_ = RevisionOf(answer->kvs, layout_.Server(server_));
         const Status others = CheckOthers(answer->kvs, dead_here);
         if (!others.ok()) {
           // It may have died, which its lease tells soon; one that lives writes its key again.
@@ -168,28 +195,53 @@ void Keeper::WriteAlive(rpc::DoneStatus done) {
   };
   members_.Once<std::int64_t>(grant, [this, done = std::move(done)](StatusOr<std::int64_t> lease) {
     if (!lease.ok()) return done(lease.status());
-    const auto request = std::make_shared<rpc::EtcdTransaction>();
-    request->success.push_back(
-        {rpc::EtcdPut{.key = layout_.Server(server_),
-                      .value = std::make_shared<const std::string>(AliveValue()),
-                      .lease = *lease}});
-    request->success.push_back(
-        {rpc::EtcdRange{.key = layout_.Servers(), .end = rpc::EtcdPrefixEnd(layout_.Servers())}});
-    members_.Once<rpc::EtcdTransactionAnswer>(
-        [request](rpc::EtcdMember& member, rpc::Done<rpc::EtcdTransactionAnswer> answered) {
-          member.Transact(*request, Members::kPatience, std::move(answered));
-        },
-        [this, done, lease = *lease](StatusOr<rpc::EtcdTransactionAnswer> answer) {
-          if (!answer.ok()) return done(answer.status());
-          lease_ = lease;
-          const auto& servers = answer->answers[1].kvs;
-          for (const rpc::EtcdKeyValue& kv : servers) {
-            if (kv.key == layout_.Server(server_)) joined_at_ = kv.created;
-          }
-          bool ignored = false;
-          done(CheckOthers(servers, ignored));
-        });
+    PutAlive(*lease, done);
   });
+}
+
+// Over its own key alone: a process that slept for longer than its lease may not write over that of who
+// has taken its place.
+void Keeper::PutAlive(std::int64_t lease, rpc::DoneStatus done) {
+  const auto request = std::make_shared<rpc::EtcdTransaction>();
+  request->compares.push_back({.key = layout_.Server(server_), .number = alive_at_});
+  request->success.push_back(
+      {rpc::EtcdPut{.key = layout_.Server(server_),
+                    .value = std::make_shared<const std::string>(AliveValue()),
+                    .lease = lease}});
+  const rpc::EtcdOperation servers{
+      rpc::EtcdRange{.key = layout_.Servers(), .end = rpc::EtcdPrefixEnd(layout_.Servers())}};
+  request->success.push_back(servers);
+  request->failure.push_back(servers);
+  members_.Once<rpc::EtcdTransactionAnswer>(
+      [request](rpc::EtcdMember& member, rpc::Done<rpc::EtcdTransactionAnswer> answered) {
+        member.Transact(*request, Members::kPatience, std::move(answered));
+      },
+      [this, done = std::move(done), lease](StatusOr<rpc::EtcdTransactionAnswer> answer) {
+        if (!answer.ok()) return done(answer.status());
+        if (!answer->succeeded) return AliveIsNot(answer->answers[0].kvs, lease, done);
+        lease_ = lease;
+        const auto& servers = answer->answers[1].kvs;
+        if (const auto* own = FindKey(servers, layout_.Server(server_)); own != nullptr) {
+          joined_at_ = own->created;
+          alive_at_ = own->modified;
+        }
+        bool ignored = false;
+        done(CheckOthers(servers, ignored));
+      });
+}
+
+// The key is not as it was written last: an answer was lost and it was written all the same, it has
+// expired, or somebody else has come meanwhile.
+void Keeper::AliveIsNot(const std::vector<rpc::EtcdKeyValue>& servers, std::int64_t lease,
+                        const rpc::DoneStatus& done) {
+  const rpc::EtcdKeyValue* own = FindKey(servers, layout_.Server(server_));
+  const bool is_own = own != nullptr && Field(own->value, "instance") == instance_;
+  // Whoever has come since was first.
+  if (!is_own) joined_at_ = 0;
+  bool ignored = false;
+  if (Status others = CheckOthers(servers, ignored); !others.ok()) return done(std::move(others));
+  alive_at_ = own == nullptr ? 0 : own->modified;
+  if (!closed_) PutAlive(lease, done);
 }
 
 void Keeper::Note(const Status& status) {

@@ -60,6 +60,9 @@ class Keeper {
   void TryJoin(Clock::time_point end, rpc::DoneStatus done);
   Status CheckOthers(const std::vector<rpc::EtcdKeyValue>& servers, bool& dead_here);
   void WriteAlive(rpc::DoneStatus done);
+  void PutAlive(std::int64_t lease, rpc::DoneStatus done);
+  void AliveIsNot(const std::vector<rpc::EtcdKeyValue>& servers, std::int64_t lease,
+                  const rpc::DoneStatus& done);
   void EndWhoWasAlone(rpc::DoneStatus done);
   std::string AliveValue() const;
   void Beat();
@@ -83,6 +86,7 @@ class Keeper {
 
   std::int64_t lease_ = 0;
   std::int64_t joined_at_ = 0;  // revision of this server's key
+  std::int64_t alive_at_ = 0;   // when it was written last
   // Revisions of the key of whoever is in the way: when it was first seen, and last.
   std::int64_t first_blocker_ = 0;
   std::int64_t blocker_ = 0;

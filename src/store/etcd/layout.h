@@ -8,6 +8,7 @@
 //   /dray/_fence/<id>               written by the server <id> alone (writer.h)
 //   /dray/_server/<id>              who is alive; goes with its lease (keeper.h)
 //   /dray/_compaction               up to where it was compacted, and by whom last (keeper.h)
+//   /dray/_unfinished               while a copy into this store is under way (copy.h)
 #pragma once
 
 #include <optional>
@@ -46,6 +47,7 @@ class Layout {
   std::string Servers() const { return root_ + "_server/"; }
   std::string Server(std::string_view server) const { return Servers() + std::string(server); }
   std::string Compaction() const { return root_ + "_compaction"; }
+  std::string Unfinished() const { return root_ + "_unfinished"; }
 
  private:
   std::string root_;

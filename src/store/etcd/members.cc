@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/semver.h"
 #include "fmt/format.h"
@@ -78,11 +79,13 @@ Status Members::Judge(Member& member, const rpc::EtcdStatus& status) {
                           member.name);
   }
   DRAY_RETURN_IF_ERROR(JudgeCluster(member, status.header.cluster));
-  member.learner = status.learner;
+  const bool was_learner = std::exchange(member.learner, status.learner);
   member.met = true;
   if (Below(status.version, kOldest)) tells_progress_ = false;
   if (status.learner) {
-    warn_(fmt::format("{}: this member of etcd is a learner and is not asked", member.name));
+    if (!was_learner) {
+      warn_(fmt::format("{}: this member of etcd is a learner and is not asked", member.name));
+    }
   } else if (Outdated(status.version)) {
     warn_(
         fmt::format("{}: etcd {} may answer with old data when a process is paused; {} or newer "
@@ -193,12 +196,14 @@ void Members::Prepare(std::size_t index, std::function<void(Status)> next) {
     if (!status.ok() || user_.empty() || has_token_) return next(status);
     Authenticate(index, next);
   };
-  Member& member = members_[index];
+  const Member& member = members_[index];
   if (member.met && !member.learner) return token({});
-  if (member.learner) return next(base::FailedPrecondition("etcdserver: not leader"));
-  MeetOne(index, [this, token](Status status) {
+  // A learner may have become a voter since.
+  MeetOne(index, [this, index, token](Status status) {
     // Nobody has been asked for anything yet.
-    if (status.code() == StatusCode::kFailedPrecondition) {
+    if (status.ok() && members_[index].learner) {
+      status = base::FailedPrecondition("etcdserver: not leader");
+    } else if (status.code() == StatusCode::kFailedPrecondition) {
       warn_(std::string(base::Message(status)));
       status = base::FailedPrecondition("etcdserver: not leader");
     } else if (!status.ok()) {

@@ -177,12 +177,42 @@ void Writer::Pump() {
     in_air_ = std::move(group.writes);
     HideFailed(group.lost);
     std::ranges::move(group.lost, std::back_inserter(known_));
-    if (!in_air_.empty()) Send();
+    if (!in_air_.empty()) Grant();
     if (!group.lost.empty()) OnRevision(feeder_->revision());
   }
 }
 
-void Writer::Send() {
+// The leases of what is in it first. Of this nothing was sent before, so nothing of it has happened.
+void Writer::Grant() {
+  const auto now = Clock::now();
+  LeaseIds leases;
+  for (const auto& [ttl, keys] : TtlsOf(in_air_)) {
+    leases[ttl] = leases_.Find(ttl, keys, now);
+    if (leases[ttl] == 0) return Grant(ttl);
+  }
+  for (const auto& [ttl, keys] : TtlsOf(in_air_)) leases_.Use(ttl, keys);
+  Send(leases);
+}
+
+void Writer::Grant(std::chrono::seconds ttl) {
+  sending_ = true;
+  members_.Once<std::int64_t>(
+      [lasts = Leases::Lasts(ttl)](rpc::EtcdMember& member, rpc::Done<std::int64_t> answered) {
+        member.GrantLease(lasts, Members::kPatience, std::move(answered));
+      },
+      [this, ttl, asked = Clock::now()](StatusOr<std::int64_t> lease) {
+        sending_ = false;
+        if (!broken_.ok()) return;
+        if (lease.ok()) {
+          leases_.Granted(ttl, *lease, asked);
+          return Grant();
+        }
+        if (FailureOf(lease.status()) != Failure::kUnknown) return OnFailure(lease.status());
+        Again(Members::kPause, NotWritten(base::Message(lease.status())));
+      });
+}
+
+void Writer::Send(const LeaseIds& leases) {
   Watch(in_air_);
   sent_at_ = feeder_->revision().value;
   relisted_ = false;
@@ -194,7 +224,7 @@ void Writer::Send() {
   if (options_.on_begin) options_.on_begin();
   // A full database lets pass what writes nothing: deletions.
   fence_.mark = full_ ? std::string() : fmt::format("{} {}", fence_value_, ++marks_);
-  const auto request = std::make_shared<rpc::EtcdTransaction>(MakeRequest(in_air_, fence_));
+  const auto request = std::make_shared<rpc::EtcdTransaction>(MakeRequest(in_air_, fence_, leases));
   members_.Once<rpc::EtcdTransactionAnswer>(
       [request, patience = options_.answer_patience](
           rpc::EtcdMember& member, rpc::Done<rpc::EtcdTransactionAnswer> answered) {
@@ -289,11 +319,13 @@ void Writer::OnFailure(const Status& status) {
                         ? base::MakeStatus(StatusCode::kResourceExhausted,
                                            "the database of etcd is full: " + text)
                         : base::InvalidArgument("etcd refuses the request: " + text));
+    case Failure::kLease:
+      leases_.Forget();
+      return Again(Members::kPause, NotWritten(text));
     case Failure::kDenied:
     case Failure::kToken:
     case Failure::kCompacted:
     case Failure::kFuture:
-    case Failure::kLease:
       return Refuse(NotWritten(text));
     case Failure::kCorrupt:
       return broken_callback_(base::Unavailable("etcd says that its data are damaged: " + text));

@@ -27,6 +27,7 @@
 #include "store/etcd/feeder.h"
 #include "store/etcd/group.h"
 #include "store/etcd/layout.h"
+#include "store/etcd/leases.h"
 #include "store/etcd/members.h"
 
 namespace dray::store::internal {
@@ -73,7 +74,9 @@ class Writer final : public OwnWrites {
 
   void Enter();
   void Pump();
-  void Send();
+  void Grant();
+  void Grant(std::chrono::seconds ttl);
+  void Send(const LeaseIds& leases);
   void OnAnswer(StatusOr<rpc::EtcdTransactionAnswer> answer);
   void OnFailure(const Status& status);
   void Again(std::chrono::nanoseconds pause, const Status& why);
@@ -133,7 +136,9 @@ class Writer final : public OwnWrites {
   Status refusing_ ABSL_GUARDED_BY(mutex_);  // not OK: nothing is taken
 
   std::deque<PendingPtr> queue_;
-  std::vector<PendingPtr> in_air_;  // a group that was sent, or of which it is not known whether
+  // A group that was sent, of which it is not known whether, or that waits for a lease to be sent with.
+  std::vector<PendingPtr> in_air_;
+  Leases leases_;
   std::optional<Clock::time_point> began_;  // when it was sent
   std::int64_t sent_at_ = 0;                // the cache's revision then
   std::deque<PendingPtr> known_;            // answered; the cache does not have it yet

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/sqlite/sqlite_store.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -86,6 +89,21 @@ class SqliteLog final : public Log {
   std::thread writer_;
 };
 
+// And the name is on the disk, too.
+Status Rename(const std::string& from, const std::string& to) {
+  std::error_code error;
+  std::filesystem::rename(from, to, error);
+  if (error) return base::Unavailable("cannot be given its name: " + error.message());
+  const auto folder = std::filesystem::path(to).parent_path();
+  const int descriptor =
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    ::fsync(descriptor);
+    ::close(descriptor);
+  }
+  return {};
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const SqliteOptions& options) {
@@ -99,19 +117,23 @@ Status WriteBackup(const Store& store, const std::string& path) {
   if (std::filesystem::exists(path)) {
     return base::FailedPrecondition(path + ": there is such a file already");
   }
+  // It has its name when it is whole: of a part one would not see that it is one.
+  const std::string part = path + ".part";
+  const auto remove = [&part] {
+    std::error_code ignored;
+    for (const char* end : {"", "-wal", "-journal"}) std::filesystem::remove(part + end, ignored);
+  };
+  remove();
   DRAY_ASSIGN_OR_RETURN(RangeResult all, store.Range(""));
   std::ranges::sort(all.entries, {}, [](const EntryPtr& entry) { return entry->modified.value; });
   std::vector<Event> events;
   events.reserve(all.entries.size());
   for (EntryPtr& entry : all.entries) events.push_back({.entry = std::move(entry)});
-  DRAY_ASSIGN_OR_RETURN(std::unique_ptr<LogFile> log, LogFile::Open({.path = path}));
-  const Status status = log->Fill(events, all.revision);
+  DRAY_ASSIGN_OR_RETURN(std::unique_ptr<LogFile> log, LogFile::Open({.path = part}));
+  Status status = log->Fill(events, all.revision);
   log = nullptr;
-  if (!status.ok()) {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-    std::filesystem::remove(path + "-wal", ignored);
-  }
+  if (status.ok()) status = Rename(part, path);
+  if (!status.ok()) remove();
   return status.ok() ? status : base::Annotate(status, path);
 }
 

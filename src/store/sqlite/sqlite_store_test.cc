@@ -243,6 +243,22 @@ TEST_F(SqliteStoreTest, ABackupIsOneFileAndOverwritesNone) {
               StatusIs(StatusCode::kFailedPrecondition, HasSubstr("already")));
 }
 
+// Whoever wrote it was killed: what there is of it has another name, and is in nobody's way.
+TEST_F(SqliteStoreTest, ABackupHasItsNameWhenItIsWhole) {
+  Open();
+  Put("a", "1");
+  const std::string copy = folder_.File("copy.db");
+  ASSERT_THAT(WriteBackup(*store_, folder_.File("other.db")), IsOk());
+  std::filesystem::rename(folder_.File("other.db"), copy + ".part");
+  std::ofstream(copy + ".part-wal") << "of somebody else";
+  EXPECT_FALSE(std::filesystem::exists(copy));
+  Put("a", "2");
+  ASSERT_THAT(WriteBackup(*store_, copy), IsOk());
+  EXPECT_FALSE(std::filesystem::exists(copy + ".part"));
+  EXPECT_FALSE(std::filesystem::exists(copy + ".part-wal"));
+  EXPECT_EQ(*(*OpenSqliteStore({.path = copy}))->Find("a")->value, "2");
+}
+
 TEST_F(SqliteStoreTest, ABackupThatCannotBeWrittenLeavesNothing) {
   Open();
   Put("a", "1");
