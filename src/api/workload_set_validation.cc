@@ -50,7 +50,7 @@ void CheckPods(Report& report, const Path& at, const Spec& spec, const PodTempla
     report.NotSupported(pods.Child("restartPolicy"), pod.restart_policy, kAlways);
   }
   if (pod.active_deadline_seconds) {
-    report.Forbidden(pods.Child("activeDeadlineSeconds"), "must not be set: its pods run for ever");
+    report.Forbidden(pods.Child("activeDeadlineSeconds"), "must not be set: its pods run forever");
   }
 }
 

@@ -87,7 +87,7 @@ TEST_F(ClaimViewTest, PlaceholdersAreFilledInEverywhere) {
   EXPECT_THAT(CheckPlaceholders(edits), IsOk());
   edits.env = {"A=${clam.uid}"};
   EXPECT_THAT(CheckPlaceholders(edits),
-              StatusIs(StatusCode::kInvalidArgument, HasSubstr("${clam.uid} means nothing")));
+              StatusIs(StatusCode::kInvalidArgument, HasSubstr("${clam.uid} is unknown")));
   edits.env = {"A=${claim.uid"};
   EXPECT_THAT(CheckPlaceholders(edits),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("closing brace")));

@@ -94,7 +94,7 @@ TEST_F(DriverTest, ControlsFailAndBlockAndCount) {
   blocked.join();
   EXPECT_THAT(program->Command("calls"),
               AllOf(HasSubstr("prepare ns/a/" + claim.uid), HasSubstr("unprepare ns/a/")));
-  EXPECT_THAT(program->Command("jump"), StartsWith("error: \"jump\" means nothing"));
+  EXPECT_THAT(program->Command("jump"), StartsWith("error: unknown command \"jump\""));
   EXPECT_THAT(program->Command("fail"), StartsWith("error: fail what?"));
   EXPECT_THAT(program->Command("fail prepare x"), StartsWith("error:"));
   EXPECT_THAT(program->Command("health n1/nobody Healthy"),
@@ -144,7 +144,7 @@ TEST_F(DriverTest, ControlsAreServedOnASocket) {
     ASSERT_GT(n, 0);
     heard.append(bytes, static_cast<std::size_t>(n));
   }
-  EXPECT_THAT(heard, StartsWith("ok\nerror: \"nonsense\""));
+  EXPECT_THAT(heard, StartsWith("ok\nerror: unknown command \"nonsense\""));
 }
 
 // A probe hears whether the driver answers on its own sockets.

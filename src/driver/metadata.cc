@@ -23,7 +23,7 @@ bool IsPlain(std::string_view name) {
 
 StatusOr<std::string> FolderOf(const MetadataFolders& folders, const rpc::ClaimName& claim) {
   if (!IsPlain(claim.namespace_) || !IsPlain(claim.name) || !IsPlain(claim.uid)) {
-    return base::InvalidArgument(fmt::format("\"{}/{}\" ({}) is no name of a claim",
+    return base::InvalidArgument(fmt::format("\"{}/{}\" ({}) is not the name of a claim",
                                              claim.namespace_, claim.name, claim.uid));
   }
   return fmt::format("{}/dra-device-metadata/{}_{}", folders.plugin, claim.namespace_, claim.name);
@@ -107,7 +107,7 @@ StatusOr<std::string> WriteMetadata(const MetadataFolders& folders, const ClaimV
                                     const std::vector<MetadataRequest>& requests) {
   DRAY_ASSIGN_OR_RETURN(const std::string claim_folder, FolderOf(folders, claim.name));
   if (!IsPlain(request)) {
-    return base::InvalidArgument(fmt::format("\"{}\" is no name of a request", request));
+    return base::InvalidArgument(fmt::format("\"{}\" is not the name of a request", request));
   }
   const DeviceMetadata metadata{.metadata = {.name = claim.name.name,
                                              .namespace_ = claim.name.namespace_,

@@ -73,7 +73,8 @@ Status TestControls::Obey(std::string_view line, std::string& answer) {
   }
   if (verb != "fail" && verb != "block" && verb != "unblock") {
     return base::InvalidArgument(fmt::format(
-        "\"{}\" means nothing; there are fail, block, unblock, health, calls and prepared", verb));
+        "unknown command \"{}\"; available are fail, block, unblock, health, calls and prepared",
+        verb));
   }
   if (words.size() < 2 || std::ranges::find(kCalls, words[1]) == kCalls.end()) {
     return base::InvalidArgument(fmt::format("{} what? One of {}", verb, fmt::join(kCalls, ", ")));
@@ -85,7 +86,7 @@ Status TestControls::Obey(std::string_view line, std::string& answer) {
       const auto [end, error] =
           std::from_chars(words[2].data(), words[2].data() + words[2].size(), count);
       if (error != std::errc() || end != words[2].data() + words[2].size() || count < 0) {
-        return base::InvalidArgument(fmt::format("\"{}\" is no number of calls", words[2]));
+        return base::InvalidArgument(fmt::format("\"{}\" is not a number of calls", words[2]));
       }
     }
     rule.failures = count;

@@ -295,7 +295,7 @@ bool Http1Connection::CheckHead() {
   // The parser takes a list of equal lengths for one.
   const std::string_view digits = View(message[http::field::content_length]);
   if (!std::ranges::all_of(digits, [](char c) { return c >= '0' && c <= '9'; })) {
-    return refuse({.message = "the Content-Length is no number"});
+    return refuse({.message = "the Content-Length is not a number"});
   }
   const auto coding = message.equal_range(http::field::transfer_encoding);
   if (coding.first != coding.second) {

@@ -111,8 +111,8 @@ StatusOr<std::vector<api::ResourceSlice>> Run::ListSlices() const {
 
 void Run::Slices() {
   constexpr std::string_view kPools =
-      "All slices of a pool have one generation and say how many there are; no device is there "
-      "twice";
+      "All slices of a pool have one generation and say how many there are; every device appears "
+      "once";
   constexpr std::string_view kCounters =
       "Counter sets are there once in a pool, and devices consume counters that are there";
   constexpr std::string_view kThere = "A driver that has registered publishes slices";
