@@ -205,6 +205,7 @@ TEST_F(EtcdAcceptanceReal, WithoutAMajorityAServerSaysWhatItWaitsFor) {
   EtcdOptions options = options_;
   options.address = own.Address("/dray");
   options.write_patience = seconds(1);
+  options.alive = seconds(1);  // so long is waited for who may have died
   own.Signal(1, SIGKILL);
   own.Signal(2, SIGKILL);
   EXPECT_THAT(OpenEtcdStore(options),
