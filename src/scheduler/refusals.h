@@ -19,6 +19,8 @@ struct Refusal {
   std::uint32_t filter = 0;  // of PluginSet::filters()
   PluginStatus::Code code = PluginStatus::Code::kUnschedulable;
   std::vector<Reason> reasons;
+  // The node as it is would do, but for what is kept on it for others: there is nothing more to be said of it.
+  bool beside = false;
 
   // Everything that it says, so that equal ones are stored and counted as one.
   std::string Key() const;
