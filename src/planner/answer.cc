@@ -33,6 +33,7 @@ constexpr CodeWords kCodes[] = {
     {"topology_label_missing", "no node has the label of the topology spread constraints"},
     {"too_many_pods", "the nodes that would fit run as many pods as they may"},
     {"scheduling_gates", "the pod has scheduling gates"},
+    {"devices_kept", "the devices that would do are kept for pods that preempted others for them"},
     {"search_budget", "the search for devices was given up before it ended"},
     {"device_pools", "a driver has not published all slices of its pool yet"},
     {"claim_elsewhere", "a claim of the pod is allocated on nodes that the pod cannot go to"},

@@ -6,7 +6,9 @@
 
 #include "absl/container/inlined_vector.h"
 #include "api/extended_resources.h"
+#include "fmt/format.h"
 #include "scheduler/cycle_data.h"
+#include "scheduler/device_holds.h"
 
 namespace dray::scheduler {
 namespace {
@@ -461,9 +463,8 @@ DevicePreemptionPlugin* Cycle::Devices(const CycleState& state) {
 
 bool Cycle::HoldsDevices(const CycleState& state, const PodInfo& pod, const NodeInfo& node) {
   if (env_.world.holds().empty() || Devices(state) == nullptr) return false;
-  return std::ranges::any_of(
-      env_.world.holds().Before(pod, env_.world),
-      [&](const DeviceHold* hold) { return hold->wide || hold->node == node.name(); });
+  return std::ranges::any_of(env_.world.holds().Before(pod, env_.world),
+                             [&](const DeviceHold* hold) { return hold->IsFor(node.name()); });
 }
 
 std::optional<Refusal> Cycle::RefusalBeside(CycleState& state, const PodInfo& pod,
@@ -504,9 +505,28 @@ std::optional<Refusal> Cycle::RefusalBeside(CycleState& state, const PodInfo& po
   return refusal;
 }
 
+// Room for cpu, ports and the like is told as Kubernetes tells it: the node has too little.
+void Cycle::SayForWhom(Refusal& refusal, const NodeInfo& node) {
+  const DevicePreemptionPlugin* devices = Devices(state_);
+  const bool of_devices =
+      devices != nullptr && refusal.reasons.size() == 1 &&
+      refusal.reasons.front().code == "cannot_allocate_claims" &&
+      dynamic_cast<DevicePreemptionPlugin*>(env_.plugins.filters()[refusal.filter]) == devices;
+  if (!of_devices) return;
+  std::vector<const DeviceHold*> holds = env_.world.holds().Before(*pod_, env_.world);
+  std::erase_if(holds, [&](const DeviceHold* hold) { return !hold->IsFor(node.name()); });
+  if (holds.empty()) return;
+  Reason& reason = refusal.reasons.front();
+  reason.code = "devices_kept";
+  reason.text = fmt::format("node(s) had devices kept for {}, which preempted others for them",
+                            ForWhom(holds));
+}
+
 bool Cycle::KeepsNominations(const NodeInfo& node) {
   std::optional<Refusal> refusal = RefusalBeside(state_, *pod_, node, HeldDevices::View::kTaken);
   if (!refusal) return true;
+  refusal->beside = true;
+  SayForWhom(*refusal, node);
   refused_by_others_.emplace(node.index, std::make_shared<const Refusal>(*std::move(refusal)));
   return false;
 }

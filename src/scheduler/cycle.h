@@ -148,6 +148,8 @@ class Cycle final : public WhatIf {
   // held in this view. Nothing: none of either goes before the pod, or everything fits.
   std::optional<Refusal> RefusalBeside(CycleState& state, const PodInfo& pod, const NodeInfo& node,
                                        HeldDevices::View view);
+  // Instead of a filter's words, of a node that would do but for devices that are held for others: for whom.
+  void SayForWhom(Refusal& refusal, const NodeInfo& node);
   // Whether devices of the node are held for pods that go before this one.
   bool HoldsDevices(const CycleState& state, const PodInfo& pod, const NodeInfo& node);
   // Of the first filter that refuses the node, which may be a changed copy.

@@ -100,7 +100,9 @@ std::vector<Cycle::RefusedNodes> Cycle::RefusedAlike() {
     if (refusal == nullptr) continue;
     const bool local = refusal == placement_->RefusalOf(*node);
     std::uint64_t detail = 0;
-    if (DetailPlugin* plugin = env_.plugins.DetailsOf(refusal->filter); plugin != nullptr) {
+    DetailPlugin* const plugin =
+        refusal->beside ? nullptr : env_.plugins.DetailsOf(refusal->filter);
+    if (plugin != nullptr) {
       std::optional<std::uint64_t> anew;
       std::optional<std::uint64_t>& kept = local ? placement_->DetailGroup(*node) : anew;
       if (!kept) kept = plugin->DetailGroup(state_, *pod_, *node);
@@ -139,7 +141,8 @@ void Cycle::Explain(PodExplanation& explanation) {
   std::size_t detailed = 0;
   for (RefusedNodes& group : RefusedAlike()) {
     std::vector<Reason> reasons = group.refusal->reasons;
-    DetailPlugin* plugin = env_.plugins.DetailsOf(group.refusal->filter);
+    DetailPlugin* const plugin =
+        group.refusal->beside ? nullptr : env_.plugins.DetailsOf(group.refusal->filter);
     if (plugin != nullptr && detailed < kDetails) {
       ++detailed;
       reasons = plugin->Detail(state_, *pod_, *group.nodes.front());

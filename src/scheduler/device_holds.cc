@@ -136,6 +136,20 @@ HoldState StateOf(const DeviceHold& hold, const World& world) {
   return pending ? HoldState::kPending : HoldState::kSettled;
 }
 
+std::string ForWhom(const std::vector<const DeviceHold*>& holds) {
+  constexpr std::size_t kMostNamed = 3;
+  std::vector<std::string> names;
+  for (const DeviceHold* hold : holds) {
+    std::string name = hold->group.empty() ? fmt::format("pod {}", hold->pod)
+                                           : fmt::format("pod group {}", hold->group);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  const std::size_t more = names.size() - std::min(names.size(), kMostNamed);
+  names.resize(names.size() - more);
+  const std::string some = fmt::format("{}", fmt::join(names, ", "));
+  return more == 0 ? some : fmt::format("{} and {} more", some, more);
+}
+
 std::vector<std::string> DevicesOf(const api::AllocationResult& allocation) {
   std::vector<std::string> names;
   for (const api::DeviceRequestAllocationResult& result : allocation.devices.results) {

@@ -54,6 +54,9 @@ struct DeviceHold {
   std::vector<Leaving> others_leaving;
   std::vector<Victim> others_victims;
   std::uint64_t number = 0;  // holds are numbered as they come
+
+  // Whether pods that go to the node could get what is held.
+  bool IsFor(std::string_view node_name) const { return wide || node == node_name; }
 };
 
 // Who uses a claim that is allocated, or about to be.
@@ -94,6 +97,8 @@ enum class HoldState : std::uint8_t {
 HoldState StateOf(const DeviceHold& hold, const World& world);
 // Whether the pod's claims have just the devices that were held for it.
 bool HasWhatWasHeld(const DeviceHold& hold, const World& world);
+// "pod a/b, pod group a/c and 2 more", each once.
+std::string ForWhom(const std::vector<const DeviceHold*>& holds);
 // "driver/pool/device", each once, in order.
 std::vector<std::string> DevicesOf(const DeviceHold& hold);
 std::vector<std::string> DevicesOf(const api::AllocationResult& allocation);

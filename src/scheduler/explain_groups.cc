@@ -52,7 +52,7 @@ double Proportion(const Reason::Shortage& shortage) {
 }
 
 // Refusals that are not about amounts, as what is to be said of the node.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kStates = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kStates = {{
     {"node_unschedulable", "marked unschedulable"},
     {"node_affinity", "not matched by the pod's node selector or affinity"},
     {"node_name", "not the node that the pod names"},
@@ -63,6 +63,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kStates 
     {"topology_spread", "with more pods of its kind than the spread allows"},
     {"topology_label_missing", "without the topology label"},
     {"cannot_allocate_claims", "without devices that fit together"},
+    {"devices_kept", "with devices kept for others, which preempted for them"},
     {"search_budget", "where the search for devices was given up"},
     {"device_pools", "with resource pools that are incomplete or invalid"},
     {"claim_elsewhere", "while a claim is allocated for other nodes"},

@@ -20,6 +20,8 @@ struct Refusal {
   PluginStatus::Code code = PluginStatus::Code::kUnschedulable;
   std::vector<Reason> reasons;
   bool lasts = false;  // FilterPlugin::Lasts
+  // The node as it is would do, but for what is kept on it for others: there is nothing more to be said of it.
+  bool beside = false;
 
   // Everything that it says, so that equal ones are stored and counted as one.
   std::string Key() const;

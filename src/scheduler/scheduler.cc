@@ -43,7 +43,8 @@ Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, I
       queue(clock, {.initial_backoff = options.config.initial_backoff,
                     .max_backoff = options.config.max_backoff}),
       placements(options.remembered_shapes),
-      reports(cluster, clock, options.background) {
+      reports(cluster, clock, options.background),
+      in_vain(clock, QueueOptions().unschedulable_timeout) {
   const PluginHost host{world, cluster, clock, ids, current, options};
   for (const Profile& given : options.config.profiles) {
     const Profile profile = WithPolicy(given, options.policy);
@@ -201,12 +202,14 @@ void Scheduler::Impl::TakePod(const api::Change& change) {
     queue.Remove(key);
     refused.erase(key);
     reports.Forget(key);
+    in_vain.Forget(key);
     Withdraw(key, pod.spec.node_name);
     if (const std::shared_ptr<const PodInfo> known = world.FindPod(key)) EndHold(*known);
     world.holds().Remove(key);
     return;
   }
   const std::shared_ptr<const PodInfo> info = world.FindPod(key);
+  in_vain.Take(*info);
   // One that is being bound has its room.
   const bool known =
       std::ranges::any_of(nominations, [&](const Nomination& one) { return one.pod->key == key; });

@@ -310,6 +310,7 @@ Outcome Scheduler::Impl::Finish(Binding& binding) {
   queue.Done(key);
   refused.erase(key);
   reports.Forget(key);
+  in_vain.Forget(key);
   Withdraw(key, binding.node);
   EndHold(*binding.pod.pod);
   WakeForRoom();

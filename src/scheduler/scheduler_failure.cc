@@ -16,6 +16,7 @@ using Code = PluginStatus::Code;
 // Kinds of refused pods that are told apart; beyond that it is begun anew.
 constexpr std::size_t kMostAlike = 4096;
 constexpr std::string_view kSchedulerError = "SchedulerError";
+constexpr std::string_view kPreemption = "DefaultPreemption";
 
 std::string Join(const std::vector<Reason>& reasons) {
   std::string text;
@@ -32,6 +33,8 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
   }
   ++statistics.unschedulable;
   const std::shared_ptr<const PodInfo> info = pod.pod;
+  in_vain.Refused(info->key);
+  const std::string in_vain_before = in_vain.WhyNot(*info);
   PodExplanation explanation{.pod = info->key};
   const std::chrono::nanoseconds before =
       options.observer == nullptr ? timing.began() : timing.Now();
@@ -47,6 +50,12 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
   bool retry = false;
   std::optional<std::string> nominated;
   for (PostFilterPlugin* plugin : profiles[profile].plugins->post_filters()) {
+    if (!in_vain_before.empty() && plugin->name() == kPreemption) {
+      explanation.after.push_back({.plugin = std::string(kPreemption),
+                                   .code = "preemption",
+                                   .text = fmt::format("preemption: {}", in_vain_before)});
+      continue;
+    }
     PostFilterResult result;
     timing.Ask(Phase::kPostFilter, *plugin, [&] {
       result = plugin->PostFilter(cycle.state(), *info, world);
@@ -112,9 +121,12 @@ Outcome Scheduler::Impl::Failed(QueuedPod pod, std::uint32_t profile, const Plug
     explanation.groups.push_back({.nodes = 1, .examples = {node}, .reasons = status.reasons});
     for (const Reason& reason : status.reasons) refused_by.push_back(reason.plugin);
   }
+  std::optional<std::string> nominated;
+  if (GiveRoomUp(*info, message)) nominated = "";
   Tell(info, profile,
        {.reason = std::string(error ? kSchedulerError : api::kReasonUnschedulable),
-        .message = error ? message : EventMessage(explanation)});
+        .message = error ? message : EventMessage(explanation),
+        .nominated = std::move(nominated)});
   if (options.observer != nullptr) options.observer->OnRefusal(explanation);
   Refused& why = refused[info->key];
   why.explanation = std::move(explanation);
@@ -261,10 +273,31 @@ void Scheduler::Impl::WakeForRoom() {
 bool Scheduler::Impl::NominationHolds(const PodInfo& pod) const {
   const DeviceHold* hold = world.holds().Find(pod);
   if (hold != nullptr && StateOf(*hold, world) == HoldState::kPending) return true;
-  const NodeInfo* node = world.FindNode(pod.pod->status.nominated_node_name);
+  return AreLeaving(pod, pod.pod->status.nominated_node_name);
+}
+
+bool Scheduler::Impl::AreLeaving(const PodInfo& pod, std::string_view name) const {
+  const NodeInfo* node = world.FindNode(name);
   return node != nullptr && std::ranges::any_of(node->pods, [&](const auto& other) {
            return other->priority < pod.priority && other->pod->metadata.deletion_timestamp;
          });
+}
+
+bool Scheduler::Impl::GiveRoomUp(const PodInfo& pod, std::string_view why) {
+  const std::shared_ptr<const PodInfo> now = world.FindPod(pod.key);
+  if (now == nullptr || now->pod->metadata.uid != pod.pod->metadata.uid) return false;
+  const auto found = std::ranges::find_if(
+      nominations, [&](const Nomination& nomination) { return nomination.pod->key == pod.key; });
+  const bool nominated = found != nominations.end();
+  if (!nominated && world.holds().Find(pod) == nullptr) return false;
+  if (NominationHolds(*now) || (nominated && AreLeaving(*now, found->node))) return false;
+  const Group* group = GroupOf(*now->pod);
+  if (group != nullptr && HasBegun(*group)) return false;
+  if (!in_vain.Failed(*now, why)) return false;
+  Nominate(now, "");
+  EndHold(*now);
+  WakeForRoom();
+  return true;
 }
 
 }  // namespace dray::scheduler

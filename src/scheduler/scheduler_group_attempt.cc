@@ -246,6 +246,7 @@ void Scheduler::Impl::RefuseMember(GroupTry& group, std::size_t member,
                                    const std::string& message) {
   const std::shared_ptr<const PodInfo> info = group.members[member].pod;
   ++statistics.unschedulable;
+  in_vain.Refused(info->key);
   // Nothing is kept for it any more, but what its gang, of which some run, needs to be whole again.
   std::optional<std::string> nominated;
   if (const auto room = group.nominated.find(member); room != group.nominated.end()) {

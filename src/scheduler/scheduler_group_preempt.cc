@@ -237,6 +237,13 @@ std::string Scheduler::Impl::WhyNotPreempt(const GroupTry& group) const {
   return never ? "not eligible due to preemptionPolicy=Never." : "";
 }
 
+std::string Scheduler::Impl::WhyInVain(const GroupTry& group) const {
+  for (const QueuedPod& member : group.members) {
+    if (std::string why = in_vain.WhyNot(*member.pod); !why.empty()) return why;
+  }
+  return {};
+}
+
 bool Scheduler::Impl::WaitsForRoom(GroupTry& group) {
   std::vector<std::string> victims;
   std::vector<std::string> devices;
@@ -376,13 +383,15 @@ std::optional<Scheduler::Impl::GroupRoom> Scheduler::Impl::FindRoom(GroupTry& gr
 
 bool Scheduler::Impl::MayPreempt(const GroupTry& group) const {
   const std::int32_t priority = group.members.front().pod->priority;
-  return profiles[group.profile].preempts &&
+  return profiles[group.profile].preempts && WhyInVain(group).empty() &&
          std::ranges::any_of(
              world.nodes(), [&](const NodeInfo* node) { return node->lowest_priority < priority; });
 }
 
 void Scheduler::Impl::Preempt(GroupTry& group) {
   if (!profiles[group.profile].preempts) return;
+  group.preemption = WhyInVain(group);
+  if (!group.preemption.empty()) return;
   HoldAgain(group);
   if (WaitsForRoom(group)) {
     group.makes_room = true;

@@ -358,6 +358,44 @@ TEST_F(GroupPreemptTest, DevicesAreGivenBackForAllOfTheGroupAndKeptForIt) {
   EXPECT_NE(NodeOf("b"), "");
 }
 
+// One of the group can never be bound: what was made free for all of it is not kept for ever, nor made free again.
+TEST_F(GroupPreemptTest, AGroupThatFailsWithItsRoomGivesItUp) {
+  AddGpus("n1", 1);
+  AddGpus("n2", 1);
+  Add({.name = "low-1", .priority = 1}, "", 1);
+  Add({.name = "low-2", .priority = 1}, "", 1);
+  Run();
+  ASSERT_THAT(Bound(), SizeIs(2));
+  AddImportantGroup(2, 10);
+  Add({.name = "a", .priority = 10}, "g", 1);
+  Add({.name = "b", .priority = 10}, "g", 1);
+  Run();
+  ASSERT_THAT(SentAway(), UnorderedElementsAre("low-1", "low-2"));
+  cluster_->SetWriteHook([](api::Verb verb, const api::Object& object) {
+    const auto* claim = object.As<api::ResourceClaim>();
+    return verb == api::Verb::kUpdateStatus && claim != nullptr && claim->metadata.name == "a" &&
+                   claim->status.allocation
+               ? base::FailedPrecondition("a webhook says no")
+               : Status();
+  });
+  for (const std::string name : {"low-1", "low-2"}) {
+    End(name);
+    GiveBack(name);
+  }
+  Add({.name = "next-1", .priority = 1}, "", 1);
+  Add({.name = "next-2", .priority = 1}, "", 1);
+  Run();
+  Run();
+  EXPECT_THAT(Bound(), UnorderedElementsAre("next-1", "next-2"));
+  EXPECT_THAT(SentAway(), IsEmpty());
+  EXPECT_THAT(Events("Preempted"), SizeIs(2));
+  EXPECT_EQ(Nominated("a") + Nominated("b"), "");
+  EXPECT_EQ(scheduler_->rooms_kept(), 0u);
+  EXPECT_THAT(Condition(), HasSubstr("pod group preemption: not again for now: room was made "
+                                     "before, and then it failed: "));
+  EXPECT_THAT(Condition(), HasSubstr("a webhook says no"));
+}
+
 TEST_F(GroupPreemptTest, AfterARestartWhatWasHeldIsHeldAgain) {
   AddGpus("n1", 1);
   AddGpus("n2", 1);

@@ -104,6 +104,18 @@ void Scheduler::Impl::FindBegun() {
   }
 }
 
+bool Scheduler::Impl::HasBegun(const Group& group) const {
+  if (group.object == nullptr || !group.object->spec.scheduling_policy.gang) return false;
+  const auto runs = std::ranges::count_if(group.pods, [&](const std::string& key) {
+    return !world.NodeOf(key).empty() && std::ranges::none_of(bindings, [&](const Binding& one) {
+      // Of one that has just failed the pod has gone back already.
+      if (one.pod.pod == nullptr || one.pod.pod->key != key) return false;
+      return one.group == nullptr || !one.group->open;
+    });
+  });
+  return runs > 0 && runs < api::MinCountOf(group.object->spec);
+}
+
 void Scheduler::Impl::PutMember(const Group& group, const std::shared_ptr<const PodInfo>& pod) {
   const std::string why = WaitsFor(group);
   // Of a gang that cannot be placed now no room is kept.

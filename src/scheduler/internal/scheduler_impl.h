@@ -22,6 +22,7 @@
 #include "scheduler/cycle.h"
 #include "scheduler/group_search.h"
 #include "scheduler/internal/reports.h"
+#include "scheduler/internal/rooms_in_vain.h"
 #include "scheduler/placement.h"
 #include "scheduler/plugin_set.h"
 #include "scheduler/plugins/dynamic_resources.h"
@@ -203,6 +204,10 @@ struct Scheduler::Impl {
   void LeaveRoom(api::Pod pod, std::string_view node);
   void WakeForRoom();
   bool NominationHolds(const PodInfo& pod) const;
+  // Whether less important pods are leaving the node.
+  bool AreLeaving(const PodInfo& pod, std::string_view node) const;
+  // After a failure: the room that was made for the pod ends if it was of no use again. Whether it has.
+  bool GiveRoomUp(const PodInfo& pod, std::string_view why);
   std::string NominatedNode(const PodInfo& pod) const;
   // The pod needs nothing that is held for it any more.
   void EndHold(const PodInfo& pod);
@@ -241,6 +246,10 @@ struct Scheduler::Impl {
   // In the group's domain: one by one, and if that is not enough jointly.
   void PlaceIn(GroupTry& group);
   Outcome AttemptGroup(QueuedPod popped, std::uint32_t profile);
+  // Whether some of the gang run, and too few, so that it needs the room of the others for good.
+  bool HasBegun(const Group& group) const;
+  // Why the group sends nobody away for now; empty: it may.
+  std::string WhyInVain(const GroupTry& group) const;
   // Whether the gang has too few pods on nodes but for those that are not bound before all of them can be.
   bool MayBeUndone(const Group& group) const;
   std::string CheckMembers(const GroupTry& group) const;
@@ -301,6 +310,7 @@ struct Scheduler::Impl {
   mutable bool some_are_due = false;  // false: no binding waits for a time, nor is in doubt
   base::StringMap<Refused> refused;   // by pod
   internal::Reports reports;          // what of that is not written yet
+  internal::RoomsInVain in_vain;      // who has failed with room that was made for it
   std::uint64_t changes = 0;          // of the world: a number that only grows
   struct AlikePods {
     std::uint64_t number = 0;
