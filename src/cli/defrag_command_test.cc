@@ -140,6 +140,9 @@ TEST(DefragCommand, WhatCannotBeUsedIsRefused) {
   EXPECT_THAT(refused({"-l", "a=b"}), HasSubstr("--free-nodes"));
   EXPECT_THAT(refused({"--free-nodes", "1", "-l", "a=b=c"}), HasSubstr("--selector"));
   EXPECT_THAT(refused({"--apply"}), HasSubstr("leave -f away"));
+  EXPECT_THAT(refused({"--max-moves", "-1"}), HasSubstr("--max-moves"));
+  EXPECT_THAT(refused({"--attempts", "0"}), HasSubstr("--attempts"));
+  EXPECT_THAT(refused({"--timeout", "99999999999"}), HasSubstr("--timeout"));
 }
 
 // Two nodes of four devices, simulated kubelets, the scheduler and controllers.
