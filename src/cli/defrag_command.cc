@@ -57,6 +57,10 @@ Examples:
 Exit code: 0 moves were found (or none are needed; with --apply: they were carried out),
 1 there is no solution (or --apply stopped early), 2 an input or flag could not be used.)";
 
+constexpr std::size_t kMostMoves = 1000;
+constexpr std::size_t kMostAttempts = 1'000'000'000;
+constexpr std::int64_t kMostSeconds = 366 * 24 * 3600;
+
 class DefragCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
@@ -105,6 +109,16 @@ class DefragCommand final : public Command {
     if (apply_ && (!flags_.files.names.empty())) {
       return UsageError(io, "--apply moves pods of a cluster and cannot be combined with -f",
                         "remove -f; the pods to make room for have to be in the cluster");
+    }
+    // A number below zero is read as a very large one.
+    if (options_.max_moves > kMostMoves) {
+      return UsageError(io, fmt::format("--max-moves must be from 0 to {}", kMostMoves));
+    }
+    if (options_.budget == 0 || options_.budget > kMostAttempts) {
+      return UsageError(io, fmt::format("--attempts must be from 1 to {}", kMostAttempts));
+    }
+    if (timeout_ > kMostSeconds) {
+      return UsageError(io, fmt::format("--timeout must be at most {} seconds", kMostSeconds));
     }
     std::optional<planner::DefragGoal> goal = ReadGoal(io);
     if (!goal) return kExitUsage;

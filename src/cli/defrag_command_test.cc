@@ -123,6 +123,17 @@ TEST(DefragCommand, NothingHasToMoveWhereNobodyWaits) {
   EXPECT_EQ(outcome.err, "no pod is pending; nothing has to move\n");
 }
 
+TEST(DefragCommand, NumbersThatMeanSomethingElseAreRefused) {
+  const auto refused = [&](const std::vector<std::string>& flags) {
+    const Outcome outcome = Defrag(Small(), flags);
+    EXPECT_EQ(outcome.code, kExitUsage);
+    return outcome.err;
+  };
+  EXPECT_THAT(refused({"--max-moves", "-1"}), HasSubstr("--max-moves"));
+  EXPECT_THAT(refused({"--attempts", "0"}), HasSubstr("--attempts"));
+  EXPECT_THAT(refused({"--timeout", "99999999999"}), HasSubstr("--timeout"));
+}
+
 TEST(DefragCommand, WhatCannotBeUsedIsRefused) {
   const auto refused = [&](const std::vector<std::string>& flags) {
     const Outcome outcome = Defrag(Small(), flags);
