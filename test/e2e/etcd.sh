@@ -13,7 +13,7 @@ uid=$(kubectl -n team get configmap settings -o 'jsonpath={.metadata.uid}')
 stop
 
 start_etcd
-refuses "end that one first\|there is no file" "$DRAY_BINARY" store copy --from "sqlite:$folder/none.db" --to "etcd://$etcd_address"
+refuses "end that one first\|does not exist" "$DRAY_BINARY" store copy --from "sqlite:$folder/none.db" --to "etcd://$etcd_address"
 says "copied and compared" "$DRAY_BINARY" store copy --from "sqlite:$folder/data/dray.db" --to "etcd://$etcd_address"
 refuses "keys already" "$DRAY_BINARY" store copy --from "sqlite:$folder/data/dray.db" --to "etcd://$etcd_address"
 

@@ -44,6 +44,10 @@ TEST(System, SeedsThatWereWrongAreNotAnyMore) {
       {4000689, "remote wire",
        "an allocation was stored and given back before its answer was missed, and was stored again "
        "when others had the devices"},
+      {3002077, "groups, remote wire",
+       "who decided waited for an answer for a minute, and led again when another had led "
+       "meanwhile: it "
+       "gave the devices once more that the other had given"},
   };
   for (const Row& row : kSeeds) {
     const RunReport report = Simulate({.seed = row.seed, .profile = FindProfile(row.profile)});

@@ -116,8 +116,14 @@ void Process::SetLeading(bool leading) const {
 void Process::Run() {
   // The lease is kept until nothing is decided any more. Who has lost it does not take it again:
   // what was decided as the leader must not be written as another one.
+  bool led = false;
   while (!decided_) {
+    // Seen here, too: whoever decides may wait for an answer until the lease has been another's and is free
+    // again, and knows nothing of what that one has written.
+    if (led && !elector_->leading()) lost_ = true;
     if (!lost_) elector_->Try();
+    led |= elector_->leading();
+    if (led && !elector_->leading()) lost_ = true;
     {
       const base::MutexLock lock(mutex_);
       leader_ = elector_->holder();

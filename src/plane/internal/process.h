@@ -71,7 +71,8 @@ class Process {
   client::HttpClient& http() { return *http_; }
   StatusOr<std::unique_ptr<client::HttpClient>> Connect(client::HttpOptions http) const;
 
-  bool leading() const { return !options_.leader_elect || elector_->leading(); }
+  // Never again once it does not.
+  bool leading() const { return !options_.leader_elect || (!lost_ && elector_->leading()); }
   bool lost() const { return lost_; }
   bool stopping() const { return stopping_; }
   std::string leader() const;
