@@ -29,9 +29,10 @@ Exit code: 0 the script was printed, 2 the shell is not supported.)";
 class CompletionCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    AddChoices(
-        *app.add_option("shell", shell_, "bash, zsh or fish")->type_name("bash|zsh|fish")->required(),
-        {"bash", "zsh", "fish"});
+    AddChoices(*app.add_option("shell", shell_, "bash, zsh or fish")
+                    ->type_name("bash|zsh|fish")
+                    ->required(),
+               {"bash", "zsh", "fish"});
     app.footer(std::string(kFooter));
   }
 

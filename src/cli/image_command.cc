@@ -36,9 +36,10 @@ Exit code: 0 done, 1 an image in the list cannot be used, 2 it could not be done
 class ImageCommand final : public Command {
  public:
   void Define(CLI::App& app) override {
-    AddChoices(
-        *app.add_option("what", what_, "build, import or list")->type_name("build|import|list")->required(),
-        {"build", "import", "list"});
+    AddChoices(*app.add_option("what", what_, "build, import or list")
+                    ->type_name("build|import|list")
+                    ->required(),
+               {"build", "import", "list"});
     app.add_option("source", source_, "import: the archive or layout")->type_name("PATH");
     app.add_option("--images", images_,
                    "Folder of images (default: images in the data folder of dray up)")

@@ -71,7 +71,8 @@ trace:
   folder.Write("pods.csv", "id,c,m,g,s\np,1000,1024,1,x\n");
   const Outcome broken = RunLine({"simulate", scenario});
   EXPECT_EQ(broken.code, kExitUsage);
-  EXPECT_THAT(broken.err, HasSubstr("pods.csv:2: column s: \"x\" must be a whole number from 0 to 1000"));
+  EXPECT_THAT(broken.err,
+              HasSubstr("pods.csv:2: column s: \"x\" must be a whole number from 0 to 1000"));
 }
 
 TEST(SimulateCommand, WritesThePage) {

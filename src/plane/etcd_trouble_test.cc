@@ -39,7 +39,8 @@ TEST(EtcdTrouble, SaysWhatWouldHelp) {
   expect(shown, "last error: UNAVAILABLE: ipv4:127.0.0.1:1: Endpoint read failed",
          "does not accept the certificate of --etcd-certfile");
   expect(plain, "last error: UNAVAILABLE: ipv4:127.0.0.1:1: Socket closed", "try etcds://");
-  expect(plain, "Failed to connect to remote host: Connection refused", "a:1, b:1: connection refused");
+  expect(plain, "Failed to connect to remote host: Connection refused",
+         "a:1, b:1: connection refused");
   expect(plain, "DNS resolution failed for a:1: C-ares status", "unknown host name");
   expect(tls, "empty address list: ", "are not PEM certificates");
 }

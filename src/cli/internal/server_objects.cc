@@ -111,7 +111,8 @@ StatusOr<std::vector<api::Object>> ReadServer(const client::ServerAccess& access
       continue;
     }
     if (!listing.ok()) {
-      return base::Annotate(listing.status(), fmt::format("cannot list {} at {}", kind.plural, access.url));
+      return base::Annotate(listing.status(),
+                            fmt::format("cannot list {} at {}", kind.plural, access.url));
     }
     std::move(listing->objects.begin(), listing->objects.end(), std::back_inserter(objects));
   }
