@@ -33,10 +33,12 @@ std::uint64_t RevisionOf(const api::Object& object) {
 }
 
 // Whether both say the same. A pod that has failed with room which was made for it makes none for a while, and says so in
-// place of what it would do: who begins now does not know that, and for him only the rest has to be the same.
+// place of what it would do, and one whose victim could not be deleted says why: who begins now does not know that, and
+// for him only the rest has to be the same.
 bool SaysTheSame(std::string_view told, std::string_view truth) {
   constexpr std::string_view kPreemption = " preemption: ";
-  const std::size_t at = told.find(" preemption: not again for now: ");
+  std::size_t at = told.find(" preemption: not again for now: ");
+  if (at == std::string_view::npos) at = told.find(" preemption: Pod \"");
   if (at == std::string_view::npos) return told == truth;
   return told.substr(0, at) == truth.substr(0, truth.find(kPreemption));
 }
