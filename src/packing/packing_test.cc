@@ -44,6 +44,13 @@ TEST(Place, TakesTheFullestUnitWithRoom) {
   EXPECT_EQ(node, Node(3, {kWhole, 400'000, 100'000}));
 }
 
+TEST(Place, OfEquallyFullUnitsThatOfTheGroupWithTheFewestUntouchedOnes) {
+  NodeState node{.left = {8, 0, 0}};
+  for (const std::uint16_t group : {1, 1, 2, 1, 3, 3}) node.Add(0, group, {kWhole});
+  ASSERT_TRUE(Place(node, Wants(1, {Part(kHalf)})));
+  EXPECT_EQ(node.free[2], kHalf);
+}
+
 TEST(Place, WholeUnitsAreUntouchedOnes) {
   NodeState node = Node(4, {999'999, kWhole});
   EXPECT_FALSE(Place(node, Wants(1, {Whole(2, {0})})));
