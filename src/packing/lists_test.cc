@@ -219,6 +219,8 @@ TEST(UnseenLists, AreFilledBetterWhenSmallPodsComeFirstAndTheMixIsSaid) {
               percent(told.fgd));
   EXPECT_GT(told.rule, told.fgd);
   EXPECT_GT(told.rule, learned.rule);
+  // What is kept for the unseen: without it three to six points more are missing.
+  EXPECT_GT(percent(learned.rule), percent(told.fgd) - 4);
 }
 
 }  // namespace

@@ -129,8 +129,9 @@ TEST(SequencesProperty, FastAndSlowPlaceTheSame) {
 // The rule as it is told, for a cluster of states.
 class Model {
  public:
-  Model(const History& history, const std::vector<NodeState>& nodes, Sequences& sequences)
-      : history_(history), nodes_(nodes), sequences_(sequences) {}
+  Model(const History& history, const std::vector<NodeState>& nodes, Sequences& sequences,
+        double unseen)
+      : history_(history), nodes_(nodes), sequences_(sequences), unseen_(unseen) {}
 
   double Worth(const NodeState& node) {
     double worth = static_cast<double>(sequences_.SlowValueOf(node));
@@ -164,6 +165,10 @@ class Model {
       const double price = asked / total * std::max(0.0, rest / room - 1);
       worth += price * static_cast<double>(RoomFor(of, node)) * sequences_.count();
     }
+    for (const std::uint32_t size : {1, 2, 4, 8}) {
+      const DemandClass set{.kinds = ~Kinds{0}, .count = size, .whole = true};
+      worth += unseen_ * static_cast<double>(RoomFor(set, node)) * sequences_.count();
+    }
     return worth;
   }
 
@@ -181,6 +186,7 @@ class Model {
   const History& history_;
   const std::vector<NodeState>& nodes_;
   Sequences& sequences_;
+  double unseen_;
 };
 
 TEST(PackerProperty, CostsAreThoseOfTheRule) {
@@ -205,8 +211,10 @@ TEST(PackerProperty, CostsAreThoseOfTheRule) {
     Sequences sequences(packer.history(), options.sequences, 1);
     for (int step = 0; step < 8; ++step) {
       const Request& request = requests[Below(random, 6)];
-      const auto number = packer.Find(request);
-      Model model(packer.history(), nodes, sequences);
+      // More that comes lets fall what is kept for the unseen, and bounds with it.
+      const auto number = step % 2 == 0 ? packer.Find(request) : packer.Learn(request);
+      packer.epoch();
+      Model model(packer.history(), nodes, sequences, packer.unseen());
       std::optional<std::int64_t> best;
       for (std::uint32_t n = 0; n < nodes.size(); ++n) {
         const auto want = model.Cost(nodes[n], request);
