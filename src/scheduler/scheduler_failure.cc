@@ -206,7 +206,7 @@ void Scheduler::Impl::Tell(const std::shared_ptr<const PodInfo>& pod, std::uint3
                            internal::Report report) {
   std::string& said = refused[pod->key].message;
   if (said != report.message) {
-    cluster.Note({.about = api::Object::Of(*pod->pod),
+    cluster.Note({.about = NamedOf(*pod->pod),
                   .type = "Warning",
                   .reason = "FailedScheduling",
                   .message = report.message,

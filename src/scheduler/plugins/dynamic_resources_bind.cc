@@ -381,7 +381,7 @@ PluginStatus DynamicResources::AwaitConditions(State& data, const PodInfo& pod,
   if (!data.waits_since.has_value()) {
     data.waits_since = clock_.Now();
     cluster_.Note(
-        {.about = api::Object::Of(*pod.pod),
+        {.about = NamedOf(*pod.pod),
          .type = "Normal",
          .reason = "BindingConditionsPending",
          .message = fmt::format("waiting for binding conditions for device on node {}", node),
