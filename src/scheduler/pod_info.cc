@@ -100,16 +100,6 @@ std::uint64_t ShapeOf(const PodInfo& info) {
 
 std::string KeyOf(const api::Pod& pod) { return pod.metadata.namespace_ + "/" + pod.metadata.name; }
 
-api::Object NamedOf(const api::Pod& pod) {
-  api::Object named = api::Object::New(api::HubKind(api::TypeInfoOf<api::Pod>()));
-  api::ObjectMeta& metadata = named.MutableMetadata();
-  metadata.name = pod.metadata.name;
-  metadata.namespace_ = pod.metadata.namespace_;
-  metadata.uid = pod.metadata.uid;
-  metadata.resource_version = pod.metadata.resource_version;
-  return named;
-}
-
 bool IsTerminated(const api::Pod& pod) {
   return pod.status.phase == api::kPodSucceeded || pod.status.phase == api::kPodFailed;
 }

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "api/kinds.h"
 #include "api/pod.h"
 #include "base/time.h"
 #include "scheduler/resources.h"
@@ -49,8 +48,6 @@ struct PodInfo {
 bool SameShape(const PodInfo& a, const PodInfo& b);
 
 std::string KeyOf(const api::Pod& pod);  // "namespace/name"
-// A pod as events name it, without what it asks for and what it does.
-api::Object NamedOf(const api::Pod& pod);
 // Has ended: it takes nothing from its node any more.
 bool IsTerminated(const api::Pod& pod);
 

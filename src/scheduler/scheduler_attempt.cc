@@ -8,6 +8,7 @@
 #include "base/seconds.h"
 #include "fmt/format.h"
 #include "scheduler/cycle_data.h"
+#include "scheduler/internal/named_pod.h"
 #include "scheduler/internal/scheduler_impl.h"
 
 namespace dray::scheduler {

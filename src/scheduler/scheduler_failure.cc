@@ -6,6 +6,7 @@
 
 #include "absl/hash/hash.h"
 #include "fmt/format.h"
+#include "scheduler/internal/named_pod.h"
 #include "scheduler/internal/scheduler_impl.h"
 
 namespace dray::scheduler {

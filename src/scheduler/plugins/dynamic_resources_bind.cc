@@ -8,6 +8,7 @@
 #include "api/generated_name.h"
 #include "fmt/format.h"
 #include "scheduler/cycle_data.h"
+#include "scheduler/internal/named_pod.h"
 #include "scheduler/plugins/binding_conditions.h"
 #include "scheduler/plugins/dynamic_resources.h"
 #include "scheduler/plugins/pod_claims.h"
