@@ -592,6 +592,27 @@ TEST_F(GroupPreemptTest, DevicesByTheNamesOfResourcesAreHeldForEachPod) {
   EXPECT_THAT((std::vector{NodeOf("a"), NodeOf("b"), NodeOf("next")}), ElementsAre("n1", "n1", ""));
 }
 
+TEST_F(GroupPreemptTest, ForAGroupOfWhichAClaimHasGoneNothingIsKept) {
+  AddGpus("n1", 1);
+  AddGpus("n2", 1);
+  for (const char* low : {"low-1", "low-2"}) Add({.name = low, .priority = 1}, "", 1);
+  Run();
+  AddImportantGroup(2, 10);
+  for (const char* pod : {"a", "b"}) Add({.name = pod, .priority = 10}, "g", 1);
+  Run();
+  ASSERT_THAT(SentAway(), UnorderedElementsAre("low-1", "low-2"));
+  ASSERT_EQ(scheduler_->rooms_kept(), 2u);
+  ASSERT_THAT(cluster_->Delete(KindOf<api::ResourceClaim>(), "ns", "b"), testing::IsOk());
+  Run();
+  EXPECT_EQ(scheduler_->rooms_kept(), 0u);
+  EXPECT_TRUE(scheduler_->world().holds().empty());
+  End("low-1");
+  GiveBack("low-1");
+  Add({.name = "next", .priority = 10}, "", 1);
+  Run();
+  EXPECT_EQ(NodeOf("next"), "n1");
+}
+
 class CountsAttempts final : public Observer {
  public:
   void OnAttempt(const AttemptReport& attempt) override {
