@@ -47,6 +47,7 @@ Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, I
       placements(options.remembered_shapes),
       reports(cluster, clock, options.background),
       in_vain(clock, QueueOptions().unschedulable_timeout) {
+  world.holds().SetYields([this](const PodInfo& pod) { return in_vain.Yields(pod); });
   const PluginHost host{world, cluster, clock, ids, current, options};
   for (const Profile& given : options.config.profiles) {
     const Profile profile = WithPolicy(given, options.policy);

@@ -130,6 +130,7 @@ Outcome Scheduler::Impl::Failed(QueuedPod pod, std::uint32_t profile, const Plug
     explanation.groups.push_back({.nodes = 1, .examples = {node}, .reasons = status.reasons});
     for (const Reason& reason : status.reasons) refused_by.push_back(reason.plugin);
   }
+  if (!node.empty()) in_vain.FailedOnNode(*info);
   std::optional<std::string> nominated;
   if (GiveRoomUp(*info, message)) nominated = "";
   Tell(info, profile,
