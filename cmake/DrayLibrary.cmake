@@ -26,6 +26,12 @@ if(DRAY_SANITIZE)
   set(DRAY_PATIENCE 8)
 endif()
 
+# dray_tests_take(SECONDS TEST...): how long tests that dray_test has not made may take, as nothing watches them.
+function(dray_tests_take seconds)
+  math(EXPR seconds "${seconds} * ${DRAY_PATIENCE}")
+  set_tests_properties(${ARGN} PROPERTIES TIMEOUT ${seconds})
+endfunction()
+
 # dray_test(NAME SRCS... LABEL label DEPS...): one gtest binary, one CTest entry.
 function(dray_test)
   cmake_parse_arguments(A "" "NAME;LABEL;TIMEOUT" "SRCS;DEPS;ARGS;ALONE" ${ARGN})
@@ -89,7 +95,8 @@ function(dray_fuzz)
   target_link_libraries(fuzz_replay PRIVATE ${A_DEPS})
   set_property(GLOBAL APPEND_STRING PROPERTY DRAY_FUZZ_TARGETS "DRAY_FUZZ_TARGET(${target})\n")
   add_test(NAME ${target} COMMAND fuzz_replay ${target} "${CMAKE_CURRENT_SOURCE_DIR}/${A_NAME}_corpus")
-  set_tests_properties(${target} PROPERTIES LABELS fuzz TIMEOUT 300)
+  set_tests_properties(${target} PROPERTIES LABELS fuzz)
+  dray_tests_take(300 ${target})
 endfunction()
 
 # dray_bench(NAME x DEPS ...): bench/x_bench.cc, compiled once and linked three times: benchmarks, which has all of them (`make bench`),
