@@ -76,8 +76,8 @@ function(dray_library)
   endif()
 endfunction()
 
-# dray_fuzz(NAME x DEPS ...): fuzz/x_fuzz.cc. With the fuzz preset a libFuzzer binary x_fuzz. Otherwise the file joins fuzz_replay, one
-# binary for all of them, which runs every file of fuzz/x_corpus as the test x_fuzz.
+# dray_fuzz(NAME x DEPS ...): fuzz/x_fuzz.cc. With the fuzz preset a libFuzzer binary x_fuzz, which joins the target fuzzers. Otherwise the
+# file joins fuzz_replay, one binary for all of them. The test x_fuzz runs every file of fuzz/x_corpus.
 function(dray_fuzz)
   cmake_parse_arguments(A "" "NAME" "DEPS" ${ARGN})
   set(target ${A_NAME}_fuzz)
@@ -87,6 +87,10 @@ function(dray_fuzz)
     target_link_libraries(${target} PRIVATE dray_options ${A_DEPS})
     dray_common_headers(${target})
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${DRAY_BIN_DIR}")
+    add_dependencies(fuzzers ${target})
+    add_test(NAME ${target} COMMAND ${target} -runs=0 -timeout=60 "${CMAKE_CURRENT_SOURCE_DIR}/${A_NAME}_corpus")
+    set_tests_properties(${target} PROPERTIES LABELS fuzz)
+    dray_tests_take(300 ${target})
     return()
   endif()
   # Every target's one function has the same name, which libFuzzer prescribes.
