@@ -340,10 +340,11 @@ std::span<const std::int64_t> Packer::LowerBounds(RequestNumber request) {
   const std::int64_t weight = LeastWeightOf(asked);
   const Extent takes = ExtentOf(asked);
   const auto never = [&](const Extent& has) {
-    return (takes.scalars[kCpu] > has.scalars[kCpu]) |
-           (takes.scalars[kMemory] > has.scalars[kMemory]) |
-           (takes.scalars[kPods] > has.scalars[kPods]) | (takes.amount > has.amount) |
-           (takes.untouched > has.untouched) | (takes.kinds != 0 && (takes.kinds & has.kinds) == 0);
+    return (takes.scalars[kCpu] > has.scalars[kCpu]) ||
+           (takes.scalars[kMemory] > has.scalars[kMemory]) ||
+           (takes.scalars[kPods] > has.scalars[kPods]) || (takes.amount > has.amount) ||
+           (takes.untouched > has.untouched) ||
+           (takes.kinds != 0 && (takes.kinds & has.kinds) == 0);
   };
   const auto count = static_cast<std::int64_t>(options_.sequences.count);
   bounds_.resize(slots_.size());
