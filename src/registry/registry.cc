@@ -102,6 +102,18 @@ Status CheckMeant(const api::Object& object, const api::Object& stored) {
   return {};
 }
 
+// Policies and roles tell namespaces by this label.
+constexpr std::string_view kNameLabel = "kubernetes.io/metadata.name";
+
+// A namespace says its own name, and who may write it may not leave behind what is in it.
+void KeepNamespace(api::Object& object, const api::Object& stored, const WriteContext& context) {
+  const auto* old = stored.As<api::Namespace>();
+  if (old == nullptr) return;
+  api::Namespace& space = *object.Mutable<api::Namespace>();
+  space.metadata.labels[kNameLabel] = old->metadata.name;
+  if (!context.finalizes && !context.decider) space.spec.finalizers = old->spec.finalizers;
+}
+
 bool IsGone(const api::Object& object) {
   const api::ObjectMeta& metadata = object.metadata();
   if (!metadata.deletion_timestamp || !metadata.finalizers.empty()) return false;
@@ -183,7 +195,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   if (auto* space = object.Mutable<api::Namespace>()) {
     space->spec.finalizers = {"kubernetes"};
     space->status.phase = api::kNamespaceActive;
-    space->metadata.labels["kubernetes.io/metadata.name"] = space->metadata.name;
+    space->metadata.labels[kNameLabel] = space->metadata.name;
   }
   if (!keep_managed_fields) {
     if (rest::AsksForReset(object)) metadata.managed_fields.clear();
@@ -245,6 +257,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
                                          const WriteContext& context,
                                          bool keep_managed_fields) const {
   DRAY_RETURN_IF_ERROR(CheckMeant(object, stored));
+  KeepNamespace(object, stored, context);
   const api::KindInfo& asked = object.kind();
   const base::Time now = clock_.Now();
   const bool reset = part == Part::kObject && rest::AsksForReset(object);

@@ -71,6 +71,8 @@ struct WriteContext {
   rest::FieldSet written_empty;  // rest::EmptyListsOf the body of a create
   // A decider of this process, which also decides what clients have a part of their own for.
   bool decider = false;
+  // By way of namespaces/finalize: what keeps a namespace until it is empty may be taken away.
+  bool finalizes = false;
   // Where a subresource is written that has a body of its own, as policies see it.
   struct Body {
     std::string subresource;  // "scale"
