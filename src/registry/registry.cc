@@ -73,6 +73,8 @@ std::string LineOf(const api::KindInfo& kind, std::string_view namespace_, std::
   return &kind == &DefinitionKind() ? PrefixOf(kind) : KeyOf(kind, namespace_, name);
 }
 
+constexpr int kGenerateTries = 8;
+
 bool IsDefinition(const api::Object& object) { return object.kind().hub == DefinitionKind().hub; }
 
 // "0" is what Go's clients write of a number that they do not know.
@@ -168,6 +170,19 @@ Status Registry::CheckRights(const api::UserInfo& user, const api::Object& next,
   return options_.roles == nullptr ? Status() : options_.roles->CheckEscalation(user, next, old);
 }
 
+// A name that somebody has is no answer to who asked for any: another one is drawn, as often as
+// Kubernetes does.
+Status Registry::CompleteName(api::Object& object) const {
+  const api::KindInfo& hub = api::HubKind(*object.kind().hub);
+  api::ObjectMeta& metadata = object.MutableMetadata();
+  for (int tries = 0; tries < kGenerateTries; ++tries) {
+    metadata.name = api::CompletedName(metadata.generate_name, random_);
+    const std::string key = KeyOf(hub, metadata.namespace_, metadata.name);
+    if (objects_.store().Find(key) == nullptr) return {};
+  }
+  return rest::NoUniqueName(object.kind(), metadata.name);
+}
+
 StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteContext& context,
                                                 bool keep_managed_fields) const {
   const base::Time now = clock_.Now();
@@ -191,7 +206,7 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   DRAY_RETURN_IF_ERROR(AdmitWebhooks(object, context.notes.get()));
   api::ObjectMeta& metadata = object.MutableMetadata();
   const bool generated = metadata.name.empty() && !metadata.generate_name.empty();
-  if (generated) metadata.name = api::CompletedName(metadata.generate_name, random_);
+  if (generated) DRAY_RETURN_IF_ERROR(CompleteName(object));
   if (auto* space = object.Mutable<api::Namespace>()) {
     space->spec.finalizers = {"kubernetes"};
     space->status.phase = api::kNamespaceActive;

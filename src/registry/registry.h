@@ -177,6 +177,7 @@ class Registry {
   // What admission policies say. `asked`: the version of the request. `old` is null for a create.
   Status AskPolicies(const WriteContext& context, Part part, const api::KindInfo& asked,
                      const api::Object& next, const api::Object* old) const;
+  Status CompleteName(api::Object& object) const;
   StatusOr<Attempt> TryCreate(api::Object object, const WriteContext& context,
                               bool keep_managed_fields) const;
   StatusOr<Attempt> TryReplace(const Found& found, api::Object next) const;
