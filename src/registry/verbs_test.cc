@@ -129,6 +129,13 @@ TEST(Verbs, ABindingMustMeanThePodAndANode) {
   EXPECT_EQ(status(R"({"target":{"name":"n1","kind":"Pod"}})"), 422);
   EXPECT_EQ(status(R"({"metadata":{"resourceVersion":"1"},)" + target + "}"), 409);
   EXPECT_EQ(status(R"({"metadata":{"uid":"other"},)" + target + "}"), 409);
+  // What no other door lets in: nobody could have changed the pod again.
+  for (const std::string_view metadata :
+       {R"("labels":{"-bad-":"x"})", R"("labels":{"a":"no blanks"})",
+        R"("annotations":{"a b":""})"}) {
+    EXPECT_EQ(status("{\"metadata\":{" + std::string(metadata) + "}," + target + "}"), 422)
+        << metadata;
+  }
   EXPECT_EQ(Text(world.Get(kPods + "/p").Json(), "spec", "nodeName"), "");
   EXPECT_EQ(
       status(R"({"metadata":{"labels":{"zone":"z"},"annotations":{"a":"b"}},)" + target + "}"),
