@@ -7,10 +7,12 @@
 
 namespace dray::packing {
 
-Packer::Packer(PackerOptions options) : options_(options), history_(options.history) {}
+Packer::Packer(PackerOptions options)
+    : options_(options), history_(options.history), variety_(options.variety) {}
 
 Packer::RequestNumber Packer::Learn(const Request& request, double times) {
   seen_ += times;
+  variety_.Learn(request, times);
   return history_.Learn(request, times);
 }
 
@@ -40,7 +42,7 @@ void Packer::Refresh() {
       }
     }
     prices_.Renew();
-    RenewScale(before);
+    RenewScale(before, std::exchange(unseen_, variety_.Worth()));
     prices_stale_ = false;
     next_prices_ = seen_ + options_.price_every;
     ++price_epoch_;
@@ -49,8 +51,8 @@ void Packer::Refresh() {
 
 // Room for a class never grows by a placement, so what a placement loses by prices falls at most as
 // much as the price that has fallen most. Classes that had no price before only add to it.
-void Packer::RenewScale(std::span<const Prices::Priced> before) {
-  double fallen = 1e9;
+void Packer::RenewScale(std::span<const Prices::Priced> before, double unseen_before) {
+  double fallen = unseen_before > 0 ? unseen_ / unseen_before : 1e9;
   for (const Prices::Priced& old : before) {
     const auto now = std::ranges::find(prices_.priced(), old.demand, &Prices::Priced::demand);
     fallen = std::min(fallen, now == prices_.priced().end() ? 0 : now->price / old.price);
@@ -178,7 +180,8 @@ std::int64_t Packer::Value(StateNumber number, std::int64_t at_least) {
 std::int64_t Packer::Scarcity(StateNumber number) {
   State& state = states_[number];
   if (state.price_epoch != price_epoch_ || !options_.memory) {
-    const double worth = prices_.priced().empty() ? 0 : prices_.WorthOf(state.state);
+    double worth = prices_.priced().empty() ? 0 : prices_.WorthOf(state.state);
+    if (unseen_ > 0) worth += unseen_ * static_cast<double>(RoomForSets(state.state));
     state.scarcity = std::llround(worth * options_.sequences.count);
     state.price_epoch = price_epoch_;
   }
@@ -285,6 +288,35 @@ Packer::Losses& Packer::LossesOf(RequestNumber request) {
   return losses;
 }
 
+Packer::Extent Packer::ExtentOf(const Request& request) {
+  Extent takes{.scalars = request.needs};
+  for (const Demand& demand : request.demands) {
+    if (demand.options.empty() || demand.count == 0) continue;
+    Amount lightest = kWhole;
+    bool whole = true;
+    for (const Option& option : demand.options) {
+      lightest = std::min(lightest, option.whole             ? kWhole
+                                    : option.amounts.empty() ? 0
+                                                             : option.amounts.front());
+      whole = whole && option.whole;
+    }
+    takes.amount = std::max(takes.amount, lightest);
+    takes.untouched += whole ? demand.count : 0;
+    if (&demand == request.demands.begin()) takes.kinds = KindsOf(demand);
+  }
+  return takes;
+}
+
+Packer::Extent Packer::ExtentOf(const NodeState& state) {
+  Extent has{.scalars = state.left};
+  for (const Unit& unit : state.units) {
+    has.amount = std::max(has.amount, state.free[unit.first]);
+    has.untouched += Untouched(state, unit) ? 1 : 0;
+    has.kinds |= KindBit(unit.kind);
+  }
+  return has;
+}
+
 std::span<const std::int64_t> Packer::LowerBounds(RequestNumber request) {
   Refresh();
   NewVersion(request);
@@ -295,14 +327,24 @@ std::span<const std::int64_t> Packer::LowerBounds(RequestNumber request) {
   }
   slot_values_.resize(slots_.size());
   slot_free_.resize(slots_.size());
+  slot_extents_.resize(slots_.size());
   for (const Slot slot : slot_values_due_) {
     const StateNumber state = slots_[slot];
     slot_values_[slot] = state == kNone ? 0 : Value(state, 0);
     slot_free_[slot] = state == kNone ? 0 : states_[state].free;
+    if (state != kNone) slot_extents_[slot] = ExtentOf(states_[state].state);
   }
   slot_values_due_.clear();
   const Losses& losses = LossesOf(request);
-  const std::int64_t weight = LeastWeightOf(history_.entries()[request].request);
+  const Request& asked = history_.entries()[request].request;
+  const std::int64_t weight = LeastWeightOf(asked);
+  const Extent takes = ExtentOf(asked);
+  const auto never = [&](const Extent& has) {
+    return (takes.scalars[kCpu] > has.scalars[kCpu]) |
+           (takes.scalars[kMemory] > has.scalars[kMemory]) |
+           (takes.scalars[kPods] > has.scalars[kPods]) | (takes.amount > has.amount) |
+           (takes.untouched > has.untouched) | (takes.kinds != 0 && (takes.kinds & has.kinds) == 0);
+  };
   const auto count = static_cast<std::int64_t>(options_.sequences.count);
   bounds_.resize(slots_.size());
   for (Slot slot = 0; slot < slots_.size(); ++slot) {
@@ -313,7 +355,10 @@ std::span<const std::int64_t> Packer::LowerBounds(RequestNumber request) {
     const std::int64_t known =
         value == kNever ? kNever : value + std::max<std::int64_t>(scarcity - 1, 0);
     const bool same = losses.states[slot] == slots_[slot] && options_.memory;
-    bounds_[slot] = slots_[slot] == kNone ? kNever : same ? known : slot_values_[slot] - most;
+    bounds_[slot] = slots_[slot] == kNone        ? kNever
+                    : same                       ? known
+                    : never(slot_extents_[slot]) ? kNever
+                                                 : slot_values_[slot] - most;
   }
   return bounds_;
 }

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "api/extended_resources.h"
 #include "fmt/format.h"
+#include "scheduler/plugins/special_claim.h"
 #include "scheduler/world.h"
 
 namespace dray::scheduler {
@@ -46,7 +47,7 @@ std::string KeyOf(const api::ObjectMeta& metadata) {
 
 std::string IdOf(const api::ResourceClaim& claim) {
   const api::ObjectMeta& meta = claim.metadata;
-  if (!meta.name.empty()) return KeyOf(meta);
+  if (!meta.name.empty() && Stored(claim)) return KeyOf(meta);
   const api::OwnerReference* owner = api::FindController(meta);
   return fmt::format("{}/{} of {}", meta.namespace_, meta.generate_name,
                      owner == nullptr ? "" : owner->uid);
