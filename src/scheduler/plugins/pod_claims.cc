@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "api/extended_resources.h"
 #include "fmt/format.h"
+#include "scheduler/plugins/special_claim.h"
 #include "scheduler/world.h"
 
 namespace dray::scheduler {
@@ -46,9 +47,11 @@ std::string KeyOf(const api::ObjectMeta& metadata) {
 
 std::string IdOf(const api::ResourceClaim& claim) {
   const api::ObjectMeta& meta = claim.metadata;
-  if (!meta.name.empty()) return KeyOf(meta);
+  // Those that exist in memory only are all called the same.
+  if (!meta.name.empty() && meta.name != kUnstoredClaimName) return KeyOf(meta);
   const api::OwnerReference* owner = api::FindController(meta);
-  return fmt::format("{}/{} of {}", meta.namespace_, meta.generate_name,
+  return fmt::format("{}/{} of {}", meta.namespace_,
+                     meta.name.empty() ? meta.generate_name : meta.name,
                      owner == nullptr ? "" : owner->uid);
 }
 
