@@ -17,8 +17,8 @@ const T& As(const void* p) {
   return *static_cast<const T*>(p);
 }
 
-// Text on its way into a string: what is short is gathered first, so that most objects are one piece,
-// and their string is as large as it has to be.
+// Text on its way into a string: what is short is gathered first, so that most objects are one piece
+// (a pod with four managers has 4.3 kB), and their string is as large as it has to be.
 class Sink {
  public:
   explicit Sink(std::string& out) : out_(out) {}
@@ -94,7 +94,7 @@ class Sink {
 
   std::string& out_;
   std::size_t size_ = 0;
-  char gathered_[4096];
+  char gathered_[16384];
 };
 
 // The same as IsEmptyValue, which walks into structs; most fields are none.

@@ -18,7 +18,7 @@ class RandomSource {
   virtual std::uint64_t Next() = 0;
 };
 
-// The operating system's source (std::random_device). Thread-safe.
+// The operating system's source (getrandom). Thread-safe; a forked child draws numbers of its own.
 class SystemRandomSource final : public RandomSource {
  public:
   std::uint64_t Next() override;

@@ -64,13 +64,22 @@ StatusOr<std::optional<api::Lease>> LeaderElector::Stored() const {
 
 bool LeaderElector::Try() {
   trouble_ =
-      base::Annotate(Attempt(), fmt::format("lease {}/{}", options_.namespace_, options_.name));
+      base::Annotate(Attempt(true), fmt::format("lease {}/{}", options_.namespace_, options_.name));
   return leading();
 }
 
-Status LeaderElector::Attempt() {
+bool LeaderElector::Renew() {
+  trouble_ = base::Annotate(Attempt(false),
+                            fmt::format("lease {}/{}", options_.namespace_, options_.name));
+  return leading();
+}
+
+// Who waits for what is read here may be suspended for as long as others need to lead and to give the lease back: so
+// whether it may be taken is asked of what was read, and not of the time.
+Status LeaderElector::Attempt(bool take) {
   DRAY_ASSIGN_OR_RETURN(std::optional<api::Lease> stored, Stored());
   if (!stored) {
+    if (!take && !leading()) return {};
     api::Lease lease;
     lease.metadata.namespace_ = options_.namespace_;
     lease.metadata.name = options_.name;
@@ -88,7 +97,7 @@ Status LeaderElector::Attempt() {
   const std::chrono::seconds lasts(
       stored->spec.lease_duration_seconds.value_or(SecondsOf(options_.duration)));
   const bool over = clock_.Monotonic() - seen_at_ >= lasts;
-  if (!ours && !holder_.empty() && !over) return {};
+  if (!ours && (!take || (!holder_.empty() && !over))) return {};
   return Write(*std::move(stored), false);
 }
 

@@ -40,10 +40,13 @@ class LeaderElector {
   // Takes the lease if it is free, or if its holder has not renewed it for as long as it lasts;
   // renews it if it is ours. Whether we lead then.
   bool Try();
+  // For who has led and acts by what he has learned since: as Try while the lease is ours. One that has been
+  // another's since, or may have been, is not taken again, even if it is free.
+  bool Renew();
   // Whether we may act as the leader now: well before anybody else may. By the monotonic clock, and
   // from any thread: to be asked whenever something is about to be written.
   bool leading() const;
-  // What kept the last Try from taking or renewing the lease, other than that somebody has it.
+  // What kept the last Try or Renew from taking or renewing the lease, other than that somebody has it.
   const Status& trouble() const { return trouble_; }
   // Gives the lease back, so that others need not wait.
   void Release();
@@ -52,7 +55,7 @@ class LeaderElector {
 
  private:
   StatusOr<std::optional<api::Lease>> Stored() const;
-  Status Attempt();
+  Status Attempt(bool take);
   Status Write(api::Lease lease, bool create);
 
   api::Cluster& cluster_;

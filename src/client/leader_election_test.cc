@@ -125,6 +125,44 @@ TEST_F(LeaderElectionTest, WhoWaitsForAnAnswerDoesNotLeadMeanwhile) {
   EXPECT_TRUE(second_led);
 }
 
+// It was suspended between asking itself whether it leads and reading the lease, and meanwhile another one has led and
+// given the lease back. What it knows is from before that.
+TEST_F(LeaderElectionTest, WhoHasLedRenewsAndTakesItFromNobody) {
+  const auto meanwhile = [&] {
+    cluster_.SetReadHook([&](const api::KindInfo&) -> Status {
+      cluster_.SetReadHook({});
+      EXPECT_FALSE(b_.Try());
+      clock_.Advance(seconds(15));
+      EXPECT_TRUE(b_.Try());
+      b_.Release();
+      return {};
+    });
+  };
+  EXPECT_TRUE(a_.Try());
+  clock_.Advance(seconds(2));
+  EXPECT_TRUE(a_.Renew());
+  meanwhile();
+  EXPECT_FALSE(a_.Renew());
+  EXPECT_FALSE(a_.leading());
+  EXPECT_EQ(Stored().spec.holder_identity, "");
+  EXPECT_FALSE(a_.Renew());
+  // Whoever begins anew with what it knows may take it.
+  EXPECT_TRUE(a_.Try());
+}
+
+// Nor one that is not there any more, unless it cannot have been anybody else's.
+TEST_F(LeaderElectionTest, WhoHasLedMakesALeaseAgainOnlyWhileItLeads) {
+  const auto& kind = api::HubKind(api::TypeInfoOf<api::Lease>());
+  EXPECT_TRUE(a_.Try());
+  ASSERT_TRUE(cluster_.Delete(kind, "kube-system", "kube-scheduler").ok());
+  EXPECT_TRUE(a_.Renew());
+  EXPECT_EQ(Stored().spec.holder_identity, "a");
+  ASSERT_TRUE(cluster_.Delete(kind, "kube-system", "kube-scheduler").ok());
+  clock_.Advance(seconds(10));
+  EXPECT_FALSE(a_.Renew());
+  EXPECT_FALSE(cluster_.Stored(kind, "kube-system", "kube-scheduler").has_value());
+}
+
 // The write is done and its answer lost: that is found out, and until then nobody leads.
 TEST_F(LeaderElectionTest, ARenewalWithoutAnAnswerIsNotCounted) {
   cluster_.SetAnswerHook(

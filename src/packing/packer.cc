@@ -285,6 +285,35 @@ Packer::Losses& Packer::LossesOf(RequestNumber request) {
   return losses;
 }
 
+Packer::Extent Packer::ExtentOf(const Request& request) {
+  Extent takes{.scalars = request.needs};
+  for (const Demand& demand : request.demands) {
+    if (demand.options.empty() || demand.count == 0) continue;
+    Amount lightest = kWhole;
+    bool whole = true;
+    for (const Option& option : demand.options) {
+      lightest = std::min(lightest, option.whole             ? kWhole
+                                    : option.amounts.empty() ? 0
+                                                             : option.amounts.front());
+      whole = whole && option.whole;
+    }
+    takes.amount = std::max(takes.amount, lightest);
+    takes.untouched += whole ? demand.count : 0;
+    if (&demand == request.demands.begin()) takes.kinds = KindsOf(demand);
+  }
+  return takes;
+}
+
+Packer::Extent Packer::ExtentOf(const NodeState& state) {
+  Extent has{.scalars = state.left};
+  for (const Unit& unit : state.units) {
+    has.amount = std::max(has.amount, state.free[unit.first]);
+    has.untouched += Untouched(state, unit) ? 1 : 0;
+    has.kinds |= KindBit(unit.kind);
+  }
+  return has;
+}
+
 std::span<const std::int64_t> Packer::LowerBounds(RequestNumber request) {
   Refresh();
   NewVersion(request);
@@ -295,14 +324,24 @@ std::span<const std::int64_t> Packer::LowerBounds(RequestNumber request) {
   }
   slot_values_.resize(slots_.size());
   slot_free_.resize(slots_.size());
+  slot_extents_.resize(slots_.size());
   for (const Slot slot : slot_values_due_) {
     const StateNumber state = slots_[slot];
     slot_values_[slot] = state == kNone ? 0 : Value(state, 0);
     slot_free_[slot] = state == kNone ? 0 : states_[state].free;
+    if (state != kNone) slot_extents_[slot] = ExtentOf(states_[state].state);
   }
   slot_values_due_.clear();
   const Losses& losses = LossesOf(request);
-  const std::int64_t weight = LeastWeightOf(history_.entries()[request].request);
+  const Request& asked = history_.entries()[request].request;
+  const std::int64_t weight = LeastWeightOf(asked);
+  const Extent takes = ExtentOf(asked);
+  const auto never = [&](const Extent& has) {
+    return (takes.scalars[kCpu] > has.scalars[kCpu]) |
+           (takes.scalars[kMemory] > has.scalars[kMemory]) |
+           (takes.scalars[kPods] > has.scalars[kPods]) | (takes.amount > has.amount) |
+           (takes.untouched > has.untouched) | (takes.kinds != 0 && (takes.kinds & has.kinds) == 0);
+  };
   const auto count = static_cast<std::int64_t>(options_.sequences.count);
   bounds_.resize(slots_.size());
   for (Slot slot = 0; slot < slots_.size(); ++slot) {
@@ -313,7 +352,10 @@ std::span<const std::int64_t> Packer::LowerBounds(RequestNumber request) {
     const std::int64_t known =
         value == kNever ? kNever : value + std::max<std::int64_t>(scarcity - 1, 0);
     const bool same = losses.states[slot] == slots_[slot] && options_.memory;
-    bounds_[slot] = slots_[slot] == kNone ? kNever : same ? known : slot_values_[slot] - most;
+    bounds_[slot] = slots_[slot] == kNone        ? kNever
+                    : same                       ? known
+                    : never(slot_extents_[slot]) ? kNever
+                                                 : slot_values_[slot] - most;
   }
   return bounds_;
 }

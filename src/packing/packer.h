@@ -98,7 +98,8 @@ class Packer {
   // For every slot at most the cost of the request there, for little work: what was computed for
   // the state, with prices that have changed since as far as they may have fallen; else what the
   // request takes, less what of the node is of no use for what is seen anyway. kNever: it does not
-  // fit, or nobody has the slot. Valid until something is learned or a node changes.
+  // fit (which is not seen of every slot), or nobody has the slot. Valid until something is learned
+  // or a node changes.
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   std::span<const std::int64_t> LowerBounds(RequestNumber request);
   // At once, not only when it is time.
@@ -156,6 +157,17 @@ class Packer {
     std::vector<double> scarcities;
   };
 
+  // What a request takes at least, and what a state has at most: where this is not enough, it does
+  // not fit, which is seen without a look at units. Side by side as Losses are.
+  struct Extent {
+    Scalars scalars = {};
+    Amount amount = 0;            // in the first dimension of some unit
+    std::uint32_t untouched = 0;  // units
+    Kinds kinds = 0;  // of units; of a request: one of them will do for its first demand
+  };
+  static Extent ExtentOf(const Request& request);
+  static Extent ExtentOf(const NodeState& state);
+
   void Refresh();  // sequences and prices, when they are due
   void RenewScale(std::span<const Prices::Priced> before);
   Losses& LossesOf(RequestNumber request);
@@ -187,6 +199,7 @@ class Packer {
   std::vector<Losses> losses_;                         // by request
   std::vector<std::int64_t> slot_values_;              // by slot: V of its state
   std::vector<std::int64_t> slot_free_;                // by slot: State::free
+  std::vector<Extent> slot_extents_;                   // by slot
   std::uint64_t slot_values_epoch_ = 0;  // value_epoch_ of slot_values_; 0: all are due
   std::vector<Slot> slot_values_due_;    // those that have changed since
   std::vector<std::int64_t> bounds_;     // LowerBounds

@@ -104,11 +104,14 @@ void Sequences::Extend(std::size_t block, std::size_t steps) {
       step.memory[lane] = row.needs[kMemory];
       step.pods[lane] = row.needs[kPods];
       step.weight[lane] = static_cast<std::int32_t>(std::min(row.weight, kHeavy));
-      step.amount[lane] = row.amount;
       step.count[lane] =
           static_cast<std::int32_t>(std::min<std::uint32_t>(row.count, kMostUnits + 1));
-      step.kinds_low[lane] = static_cast<std::int32_t>(row.kinds & 0xffffffff);
-      step.kinds_high[lane] = static_cast<std::int32_t>(row.kinds >> 32);
+      step.most_count = std::max(step.most_count, step.count[lane]);
+      // Who takes no unit takes nothing of any.
+      const Kinds kinds = row.count == 0 ? ~Kinds{0} : row.kinds;
+      step.amount[lane] = row.count == 0 ? 0 : row.amount;
+      step.kinds_low[lane] = static_cast<std::int32_t>(kinds & 0xffffffff);
+      step.kinds_high[lane] = static_cast<std::int32_t>(kinds >> 32);
     }
   }
 }
@@ -136,6 +139,12 @@ DRAY_PACKING_LANES inline bool AnyLane(const Lanes& lanes) {
     any |= lanes[lane];
   return any != 0;
 #endif
+}
+
+// Where a unit of the kind will do.
+DRAY_PACKING_LANES inline Lanes Wanted(const Lanes& kinds_low, const Lanes& kinds_high,
+                                       std::uint16_t kind) {
+  return ((kind < 32 ? kinds_low : kinds_high) & (Lanes{} + (std::int32_t{1} << (kind & 31)))) != 0;
 }
 
 }  // namespace
@@ -170,24 +179,28 @@ DRAY_PACKING_LANES std::int64_t Sequences::RunLanes(const NodeState& state, std:
                                                     const Least& least) {
   static_assert(sizeof(Lanes) == sizeof(Numbers));
   const Lanes zero = {};
+  const Lanes none = zero + std::numeric_limits<std::int32_t>::max();
   std::array<Lanes, kMostUnits> amounts;
-  std::array<Lanes, kMostUnits> fits;
+  std::array<Lanes, kMostUnits> fitting;  // the amount, or `none` where the request does not fit
   std::array<std::uint16_t, kMostUnits> kinds;
   std::size_t units = 0;
+  bool mixed = false;
   for (const Unit& unit : state.units) {
     if (state.free[unit.first] < least.amount) continue;
     amounts[units] = zero + state.free[unit.first];
-    kinds[units++] = unit.kind;
+    kinds[units] = unit.kind;
+    mixed = mixed || unit.kind != kinds[0];
+    ++units;
   }
   Lanes cpu = zero + state.left[kCpu];
   Lanes memory = zero + state.left[kMemory];
   Lanes pods = zero + state.left[kPods];
   Lanes left = zero + free;
   Lanes asked = zero;
-  Lanes room = ~zero;  // whether some unit still has what is taken at least
+  Lanes most = zero + kWhole;  // no unit has more
   const auto least_weight = static_cast<std::int32_t>(least.weight);
   for (std::size_t i = 0; i < options_.longest; ++i) {
-    const Lanes goes_on = room & (asked < limit) & (left >= least_weight) &
+    const Lanes goes_on = (most >= least.amount) & (asked < limit) & (left >= least_weight) &
                           (cpu >= least.needs[kCpu]) & (memory >= least.needs[kMemory]) &
                           (pods >= least.needs[kPods]);
     if (!AnyLane(goes_on)) break;
@@ -197,35 +210,51 @@ DRAY_PACKING_LANES std::int64_t Sequences::RunLanes(const NodeState& state, std:
     const Lanes step_memory = DRAY_PACKING_LOAD(step.memory);
     const Lanes step_pods = DRAY_PACKING_LOAD(step.pods);
     const Lanes weight = DRAY_PACKING_LOAD(step.weight);
+    const Lanes amount = DRAY_PACKING_LOAD(step.amount);
     asked += weight & goes_on;
     Lanes may = goes_on & (step_cpu <= cpu) & (step_memory <= memory) & (step_pods <= pods) &
-                (weight <= left);
+                (weight <= left) & (amount <= most);
+    const Lanes kinds_low = DRAY_PACKING_LOAD(step.kinds_low);
+    const Lanes kinds_high = DRAY_PACKING_LOAD(step.kinds_high);
+    Lanes wanted = Wanted(kinds_low, kinds_high, kinds[0]);
+    if (!mixed) may &= wanted;
     if (!AnyLane(may)) continue;
-    const Lanes amount = DRAY_PACKING_LOAD(step.amount);
-    const Lanes count = DRAY_PACKING_LOAD(step.count);
-    Lanes found = zero;
-    Lanes best = zero + kWhole;
-    Lanes wanted = zero;
+    Lanes best = none;
     for (std::size_t u = 0; u < units; ++u) {
-      const std::uint16_t kind = kinds[u];
-      if (u == 0 || kind != kinds[u - 1]) {
-        const Lanes bits = DRAY_PACKING_LOAD((kind < 32 ? step.kinds_low : step.kinds_high));
-        wanted = (bits & (zero + (std::int32_t{1} << (kind & 31)))) != 0;
+      fitting[u] = amounts[u] >= amount ? amounts[u] : none;
+      if (mixed) {
+        if (u > 0 && kinds[u] != kinds[u - 1]) wanted = Wanted(kinds_low, kinds_high, kinds[u]);
+        fitting[u] = wanted ? fitting[u] : none;
       }
-      fits[u] = (amounts[u] >= amount) & wanted;
-      found -= fits[u];
-      const Lanes better = fits[u] & (amounts[u] < best);
-      best = (amounts[u] & better) | (best & ~better);
+      best = fitting[u] < best ? fitting[u] : best;
     }
-    may &= found >= count;
-    if (!AnyLane(may)) continue;
-    Lanes missing = count & may;
-    room = zero;
-    for (std::size_t u = 0; u < units; ++u) {
-      const Lanes takes = fits[u] & (amounts[u] == best) & (missing > 0);
-      missing += takes;
-      amounts[u] -= amount & takes;
-      room |= amounts[u] >= least.amount;
+    const Lanes count = DRAY_PACKING_LOAD(step.count);
+    if (step.most_count <= 1) {
+      may &= best < none;
+      if (!AnyLane(may)) continue;
+      // The first of those that are equally full.
+      Lanes searching = may;
+      most = zero;
+      for (std::size_t u = 0; u < units; ++u) {
+        const Lanes takes = (fitting[u] == best) & searching;
+        searching &= ~takes;
+        amounts[u] -= amount & takes;
+        most = amounts[u] > most ? amounts[u] : most;
+      }
+    } else {
+      Lanes found = zero;
+      for (std::size_t u = 0; u < units; ++u) found -= fitting[u] < none;
+      may &= found >= count;
+      if (!AnyLane(may)) continue;
+      // Several are whole ones, and so all that fit are equally full.
+      Lanes missing = count & may;
+      most = zero;
+      for (std::size_t u = 0; u < units; ++u) {
+        const Lanes takes = (fitting[u] == best) & (missing > 0);
+        missing += takes;
+        amounts[u] -= amount & takes;
+        most = amounts[u] > most ? amounts[u] : most;
+      }
     }
     cpu -= step_cpu & may;
     memory -= step_memory & may;

@@ -81,6 +81,7 @@ class Sequences {
     Numbers cpu, memory, pods;
     Numbers weight, amount, count;
     Numbers kinds_low, kinds_high;
+    std::int32_t most_count = 0;  // the largest of `count`
   };
   // A request as the fast way needs it.
   struct Row {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "api/resource_claim.h"
+#include "base/mutex.h"
 #include "client/server_for_test.h"
 #include "plane/plane_for_test.h"
 #include "plane/remote_scheduler.h"
@@ -154,6 +155,45 @@ TEST_F(FrozenLeaderTest, WhoCannotRenewStopsWritingBeforeAnotherOneBegins) {
   clock_.Advance(seconds(1));
   std::this_thread::sleep_for(milliseconds(300));
   EXPECT_FALSE(first->leading());
+}
+
+// What a standby knew would be as old as its watches. It knows nothing: it watches nothing before it leads, and then reads
+// what is stored at that moment, not what some server remembers.
+TEST_F(FrozenLeaderTest, WhoBeginsToLeadReadsEverythingAnew) {
+  auto first = Schedule("first", server_.port());
+  ASSERT_TRUE(Until([&] { return first->leading(); }));
+  base::Mutex mutex;
+  std::vector<std::string> asked;
+  proxy_.SetRule([&](std::string_view bytes) {
+    const base::MutexLock lock(mutex);
+    if (bytes.starts_with("GET")) asked.emplace_back(bytes.substr(0, bytes.find('\r')));
+    return Fate::kForward;
+  });
+  const auto second = Schedule("second", proxy_.port());
+  ASSERT_TRUE(Until([&] { return second->leader() == "first"; }));
+  AddPod("a");
+  ASSERT_TRUE(Until([&] { return Bound("a"); }));
+  const auto lists_of = [&](std::string_view plural) {
+    const base::MutexLock lock(mutex);
+    std::vector<std::string> lists;
+    for (const std::string& line : asked) {
+      if (line.find(plural) != line.npos) lists.push_back(line);
+    }
+    return lists;
+  };
+  EXPECT_THAT(lists_of("/pods"), IsEmpty());
+  EXPECT_THAT(lists_of("/resourceclaims"), IsEmpty());
+  first = nullptr;
+  AddPod("b");
+  ASSERT_TRUE(Until([&] { return Bound("b"); }));
+  EXPECT_TRUE(second->leading());
+  for (const char* plural : {"/api/v1/pods", "/api/v1/nodes", "/v1/resourceclaims"}) {
+    const auto lists = lists_of(plural);
+    ASSERT_FALSE(lists.empty()) << plural;
+    EXPECT_TRUE(lists.front().ends_with(std::string(plural) + "?limit=500 HTTP/1.1"))
+        << lists.front();
+  }
+  ExpectNothingTwice();
 }
 
 // Its requests end well before the lease does, and the next one goes another way.

@@ -58,6 +58,9 @@ Status AdmitWebhooks(const api::Object& object, WriteNotes* notes);
 Status AdmitEviction(const Objects& objects, const api::Object& evicted, base::Time now,
                      store::Transaction& transaction);
 
+// Whether writes there may have to be charged to a quota, as far as is known now.
+bool HasQuotas(const Objects& objects, std::string_view namespace_);
+
 // Charges a new object (`old` null) or a changed one to the quotas of its namespace: their
 // status.used is part of the transaction. Forbidden names the quota, what was asked, what is used
 // and what the limit is. Only more usage is refused, and only of resources that a quota limits.

@@ -43,12 +43,19 @@ store::AttachFn AttachWithRevision(api::Object object, bool stored) {
 // can be taken for it, since names hold no quotes.
 std::optional<std::string> WithRevision(std::string_view bytes, const api::ObjectMeta& metadata) {
   if (metadata.uid.empty() || metadata.resource_version.empty()) return std::nullopt;
-  const std::string uid = fmt::format("\"uid\":\"{}\"", metadata.uid);
+  std::string uid;
+  uid.reserve(metadata.uid.size() + 8);
+  uid.append("\"uid\":\"").append(metadata.uid).append("\"");
   const std::size_t at = bytes.find(uid);
   if (at == std::string_view::npos) return std::nullopt;
   const std::size_t end = at + uid.size();
-  return fmt::format("{},\"resourceVersion\":\"{}\"{}", bytes.substr(0, end),
-                     metadata.resource_version, bytes.substr(end));
+  constexpr std::string_view kName = ",\"resourceVersion\":\"";
+  // In one piece: it is copied for each version that somebody watches.
+  std::string text;
+  text.reserve(bytes.size() + kName.size() + metadata.resource_version.size() + 1);
+  text.append(bytes.substr(0, end)).append(kName).append(metadata.resource_version);
+  text.append("\"").append(bytes.substr(end));
+  return text;
 }
 
 std::string BytesOf(api::Object& object) {

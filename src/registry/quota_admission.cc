@@ -219,6 +219,12 @@ void CountForLimits(const Objects& objects, api::Object& object, const api::Obje
   }
 }
 
+bool HasQuotas(const Objects& objects, std::string_view namespace_) {
+  const auto range =
+      objects.store().Range(PrefixOf(KindOf<api::ResourceQuota>(), namespace_), {.limit = 1});
+  return !range.ok() || !range->entries.empty();
+}
+
 Status AdmitQuota(const Objects& objects, const api::Object& object, const api::Object* old,
                   const api::WriteRules& rules, base::Time now, store::Transaction& transaction) {
   CheckNoneIsMissed(objects.store(), object, old, transaction);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/registry.h"
 
+#include <optional>
 #include <utility>
 
 #include "api/authorization.h"
@@ -343,9 +344,21 @@ void Registry::Update(Part part, api::Object object, const WriteContext& context
   const api::KindInfo& kind = object.kind();
   const std::string space = object.metadata().namespace_;
   const std::string name = object.metadata().name;
+  std::string version = object.metadata().resource_version;
+  // The version that it means is gone once somebody came in between, so there is one try: the object
+  // is handed over, and not copied for a second one, which only charges to a quota would need.
+  const bool once =
+      !NamesNoVersion(object.metadata()) && !OthersWrite() && !HasQuotas(objects_, space);
   Modify(
       part, kind, space, name,
-      [object = std::move(object)](const api::Object&) -> StatusOr<api::Object> { return object; },
+      [object = std::optional<api::Object>(std::move(object)), version = std::move(version),
+       once](const api::Object& stored) mutable -> StatusOr<api::Object> {
+        if (!once) return *object;
+        if (object) return *std::exchange(object, std::nullopt);
+        const api::ObjectMeta& now = stored.metadata();
+        if (now.resource_version != version) return rest::Modified(stored.kind(), now.name);
+        return rest::TooManyRequests("too many writers at once, try again", 1);
+      },
       context, std::move(done));
 }
 

@@ -3,6 +3,7 @@
 // Many writers of one object: each is answered, in turn, without trying again and again.
 #include "registry/internal/write_lines.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "registry/registry.h"
+#include "rest/api_error.h"
 #include "store/early_store.h"
 #include "store/memory/memory_store.h"
 
@@ -43,6 +45,10 @@ class SlowStore final : public store::Store {
  public:
   void Commit(store::Transaction transaction, store::CommitFn done) override {
     waiting_.emplace_back(std::move(transaction), std::move(done));
+  }
+  // Before all that wait.
+  void Overtake(store::Transaction transaction, store::CommitFn done) {
+    store_->Commit(std::move(transaction), std::move(done));
   }
   // All that were handed over until now, in one go.
   std::size_t Flush() {
@@ -160,6 +166,49 @@ TEST_F(ManyWritersTest, WhoComesWhileOthersWaitStandsBehindThem) {
   ASSERT_EQ(answered_.size(), 9u);
   EXPECT_EQ(answered_.back(), 8);
   EXPECT_EQ(tries_, 9);
+}
+
+// Who names a version has one try: nothing is left of the object for a second one, and none is needed.
+TEST_F(ManyWritersTest, AnUpdateOfAVersionThatIsGoneIsToldSo) {
+  const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Namespace>());
+  const auto stored = registry_->Get(kind, "", "n");
+  ASSERT_TRUE(stored.ok());
+  api::Object next = *stored;
+  next.MutableMetadata().labels["mine"] = "x";
+  Status told;
+  registry_->Update(Part::kObject, next, {},
+                    [&](const StatusOr<api::Object>& result) { told = result.status(); });
+  // Past the line in which writers of this registry stand: the update is on its way to the disk.
+  api::Object others = *stored;
+  others.MutableMetadata().labels["others"] = "x";
+  store::Transaction transaction;
+  Objects::Put(transaction, others, std::nullopt);
+  bool written = false;
+  store_.Overtake(std::move(transaction), [&](const auto& outcome) { written = outcome.ok(); });
+  ASSERT_TRUE(written);
+  Settle();
+  EXPECT_EQ(rest::FromStatus(told).code, 409) << told;
+  EXPECT_THAT(std::string(base::Message(told)), ::testing::HasSubstr("has been modified"));
+  const auto now = registry_->Get(kind, "", "n");
+  ASSERT_TRUE(now.ok());
+  EXPECT_TRUE(now->metadata().labels.contains("others"));
+  EXPECT_FALSE(now->metadata().labels.contains("mine"));
+}
+
+TEST_F(ManyWritersTest, AnUpdateIsStoredWithAllThatItSays) {
+  const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Namespace>());
+  const auto stored = registry_->Get(kind, "", "n");
+  ASSERT_TRUE(stored.ok());
+  api::Object next = *stored;
+  next.MutableMetadata().labels["mine"] = "x";
+  registry_->Update(Part::kObject, next, {}, [&](const StatusOr<api::Object>& result) {
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_TRUE(result->metadata().labels.contains("mine"));
+  });
+  Settle();
+  // What was handed over is the caller's, and stays as it was.
+  EXPECT_EQ(next.metadata().resource_version, stored->metadata().resource_version);
+  EXPECT_TRUE(registry_->Get(kind, "", "n")->metadata().labels.contains("mine"));
 }
 
 }  // namespace

@@ -473,6 +473,7 @@ std::optional<Refusal> Cycle::RefusalBeside(CycleState& state, const PodInfo& po
   std::optional<NodeInfo> with;
   std::vector<const PodInfo*> kept_for;
   const DeviceHold* own = env_.world.holds().Find(pod);
+  const bool yields = env_.world.holds().Yields(pod);
   // Of equals the one that was first does not wait for the one that was chosen beside it.
   const auto came_later = [&](const PodInfo& other) {
     const DeviceHold* theirs = own == nullptr ? nullptr : env_.world.holds().Find(other);
@@ -481,7 +482,7 @@ std::optional<Refusal> Cycle::RefusalBeside(CycleState& state, const PodInfo& po
   for (const Nomination& nomination : *env_.nominations) {
     const PodInfo& other = *nomination.pod;
     // One that is being bound has its room already, there or elsewhere.
-    const bool goes_before = other.priority >= pod.priority || nomination.begun;
+    const bool goes_before = other.priority >= pod.priority || nomination.begun || yields;
     if (nomination.node != node.name() || !goes_before || other.key == pod.key ||
         env_.world.Assumed(other.key) || came_later(other)) {
       continue;

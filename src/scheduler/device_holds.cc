@@ -78,11 +78,13 @@ std::vector<const DeviceHold*> DeviceHolds::Before(const PodInfo& pod, const Wor
   std::vector<const DeviceHold*> before;
   if (holds_.empty()) return before;
   const DeviceHold* own = Find(pod);
+  const bool yields = Yields(pod);
   const std::string group =
       fmt::format("{}/{}", pod.pod->metadata.namespace_, api::GroupNameOf(*pod.pod));
   for (const auto& [key, hold] : holds_) {
     if (!hold.group.empty() && hold.group == group) continue;
-    if (hold.priority < pod.priority || key == pod.key || world.Assumed(key)) continue;
+    if (hold.priority < pod.priority && !yields) continue;
+    if (key == pod.key || world.Assumed(key)) continue;
     if (hold.priority == pod.priority && own != nullptr && own->number < hold.number) continue;
     before.push_back(&hold);
   }

@@ -12,10 +12,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/resource_claim.h"
@@ -76,6 +78,9 @@ class DeviceHolds {
   // Of the pod that has the uid.
   const DeviceHold* Find(const PodInfo& pod) const;
 
+  // Who leaves all of them alone; may be asked from several threads.
+  void SetYields(std::function<bool(const PodInfo&)> yields) { yields_ = std::move(yields); }
+  bool Yields(const PodInfo& pod) const { return yields_ != nullptr && yields_(pod); }
   // Those that the pod must leave alone: of more important pods, and of equally important ones
   // unless they came after its own, by number. Not of pods that are being bound: they have what they
   // need; nor of pods of its own group, with which it is placed.
@@ -87,6 +92,7 @@ class DeviceHolds {
  private:
   std::map<std::string, DeviceHold, std::less<>> holds_;  // by pod
   std::uint64_t last_ = 0;
+  std::function<bool(const PodInfo&)> yields_;
 };
 
 enum class HoldState : std::uint8_t {

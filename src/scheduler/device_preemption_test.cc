@@ -16,6 +16,7 @@
 #include "api/pod_claims.h"
 #include "fmt/format.h"
 #include "scheduler/device_cluster_for_test.h"
+#include "scheduler/world.h"
 #include "testing/status_matchers.h"
 
 namespace dray::scheduler {
@@ -606,6 +607,104 @@ TEST_F(DevicePreemptionTest, AVictimThatDoesNotEndIsWaitedFor) {
   int bound = 0;
   for (int i = 0; i < 60; ++i) bound += NodeOf("late" + std::to_string(i)).empty() ? 0 : 1;
   EXPECT_EQ(bound, 1);
+}
+
+// Who names a claim that is not there is not tried, and nothing that happens wakes him: what was kept for him would be
+// kept for ever. Found by test/system.
+TEST_F(DevicePreemptionTest, ForAPodWhoseClaimHasGoneNothingIsKept) {
+  town_.AddNode("n1", 1);
+  AddPod("low", 1, 1);
+  Run();
+  AddPod("high", 1, 10);
+  Run();
+  ASSERT_EQ(town_.scheduler().rooms_kept(), 1u);
+  const auto delete_claim = [&] {
+    ASSERT_THAT(town_.cluster().Delete(DeviceCluster::KindOf<api::ResourceClaim>(), "ns", "high"),
+                testing::IsOk());
+  };
+  End("low");
+  GiveBack("low");
+  delete_claim();
+  AddPod("equal", 1, 10);
+  Run();
+  EXPECT_EQ(NodeOf("equal"), "n1");
+  EXPECT_EQ(town_.scheduler().rooms_kept(), 0u);
+  EXPECT_EQ(town_.scheduler().queue().Where("ns/high"), QueueName::kGated);
+  // With another claim it is tried again.
+  town_.Create(DeviceCluster::GpuClaim("high", 1));
+  Run();
+  EXPECT_EQ(NodeOf("high"), "");
+  EXPECT_NE(town_.scheduler().queue().Where("ns/high"), QueueName::kGated);
+  EXPECT_EQ(town_.scheduler().rooms_kept(), 0u);
+}
+
+// Nor while others are still leaving for him; and where there is a claim again before the room is another's, he has it.
+TEST_F(DevicePreemptionTest, APodThatHasItsClaimAgainHasItsRoomAgain) {
+  town_.AddNode("n1", 1);
+  AddPod("low", 1, 1);
+  Run();
+  AddPod("high", 1, 10);
+  Run();
+  ASSERT_THAT(town_.cluster().Delete(DeviceCluster::KindOf<api::ResourceClaim>(), "ns", "high"),
+              testing::IsOk());
+  Run();
+  EXPECT_EQ(town_.scheduler().rooms_kept(), 0u);
+  EXPECT_TRUE(town_.scheduler().world().holds().empty());
+  town_.Create(DeviceCluster::GpuClaim("high", 1));
+  Run();
+  EXPECT_EQ(town_.scheduler().rooms_kept(), 1u);
+  EXPECT_FALSE(town_.scheduler().world().holds().empty());
+  AddPod("equal", 1, 10);
+  End("low");
+  GiveBack("low");
+  Run();
+  EXPECT_EQ(NodeOf("high"), "n1");
+  EXPECT_EQ(NodeOf("equal"), "");
+  EXPECT_THAT(SentAway(), IsEmpty());
+}
+
+// A fabric can be used on every node: what is kept of it for a pod whose node has gone is for others.
+TEST_F(DevicePreemptionTest, OnANodeThatHasGoneNothingIsKept) {
+  town_.AddNode("n1", 0);
+  town_.Create<api::ResourceSlice>(
+      Slice("fabric").Pool("fabric").OnAllNodes().With(Device("channel")));
+  AddPod("low", 1, 1);
+  Run();
+  ASSERT_EQ(NodeOf("low"), "n1");
+  AddPod("high", 1, 10);
+  Run();
+  ASSERT_EQ(town_.Find<api::Pod>("high")->status.nominated_node_name, "n1");
+  ASSERT_THAT(town_.cluster().Delete(DeviceCluster::KindOf<api::Node>(), "", "n1"),
+              testing::IsOk());
+  Run();
+  EXPECT_EQ(town_.Find<api::Pod>("high")->status.nominated_node_name, "");
+  EXPECT_EQ(town_.scheduler().rooms_kept(), 0u);
+  EXPECT_TRUE(town_.scheduler().world().holds().empty());
+}
+
+// Nor on one that takes nobody any more, once whoever was sent away has gone.
+TEST_F(DevicePreemptionTest, OnANodeThatTakesNobodyNothingIsKept) {
+  town_.AddNode("n1", 0);
+  town_.AddNode("n2", 0, "1");
+  town_.Create<api::ResourceSlice>(
+      Slice("fabric").Pool("fabric").OnAllNodes().With(Device("channel")));
+  AddPod("low", 1, 1);
+  Run();
+  AddPod("high", 1, 10, "4");
+  Run();
+  ASSERT_EQ(town_.Find<api::Pod>("high")->status.nominated_node_name, "n1");
+  api::Node node = *town_.Find<api::Node>("n1", "");
+  node.spec.unschedulable = true;
+  ASSERT_THAT(town_.cluster().Update(api::Object::Of(std::move(node))), testing::IsOk());
+  Run();
+  ASSERT_EQ(town_.scheduler().rooms_kept(), 1u);
+  End("low");
+  GiveBack("low");
+  AddPod("equal", 1, 10);
+  Run();
+  Run();
+  EXPECT_EQ(town_.scheduler().rooms_kept(), 0u);
+  EXPECT_EQ(NodeOf("equal"), "n2");
 }
 
 // Written by hand, without the finalizer: whoever goes, nobody gives these devices back.

@@ -35,6 +35,27 @@ bool RoomsInVain::Failed(const PodInfo& pod, std::string_view why) {
   return true;
 }
 
+void RoomsInVain::FailedOnNode(const PodInfo& pod) {
+  Failing& failing = failing_[pod.key];
+  const std::chrono::nanoseconds now = clock_.Monotonic();
+  if (failing.uid != pod.pod->metadata.uid || now >= failing.until) {
+    failing = {.uid = pod.pod->metadata.uid};
+  }
+  ++failing.failures;
+  failing.until = now + pause_;
+}
+
+bool RoomsInVain::Yields(const PodInfo& pod) const {
+  const auto found = failing_.find(pod.key);
+  return found != failing_.end() && found->second.uid == pod.pod->metadata.uid &&
+         found->second.failures >= kMostFailures && clock_.Monotonic() < found->second.until;
+}
+
+void RoomsInVain::Forget(std::string_view pod) {
+  if (const auto found = pods_.find(pod); found != pods_.end()) pods_.erase(found);
+  if (const auto found = failing_.find(pod); found != failing_.end()) failing_.erase(found);
+}
+
 void RoomsInVain::Refused(std::string_view pod) {
   const auto found = pods_.find(pod);
   if (found != pods_.end() && !found->second.until) pods_.erase(found);
@@ -45,7 +66,7 @@ void RoomsInVain::Take(const PodInfo& pod) {
   if (found == pods_.end()) return;
   const api::Pod& before = *found->second.pod;
   if (before.metadata.uid != pod.pod->metadata.uid || ChangeMayHelp(*pod.pod, before)) {
-    pods_.erase(found);
+    Forget(pod.key);
   }
 }
 

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "api/node.h"
 #include "api/priority_class.h"
 #include "fmt/format.h"
 #include "scheduler/internal/scheduler_impl.h"
@@ -45,6 +47,7 @@ Scheduler::Impl::Impl(api::Cluster& the_cluster, const base::Clock& the_clock, I
       placements(options.remembered_shapes),
       reports(cluster, clock, options.background),
       in_vain(clock, QueueOptions().unschedulable_timeout) {
+  world.holds().SetYields([this](const PodInfo& pod) { return in_vain.Yields(pod); });
   const PluginHost host{world, cluster, clock, ids, current, options};
   for (const Profile& given : options.config.profiles) {
     const Profile profile = WithPolicy(given, options.policy);
@@ -126,11 +129,13 @@ std::size_t Scheduler::Impl::Sync() {
   if (taken == 0) return 0;
   ++changes;
   look_at_bindings = true;
+  HoldBackAgain(seen);
   FindBegun();
   std::ranges::move(std::exchange(room_left, {}), std::back_inserter(seen));
   if (seen.empty()) return taken;
   AskGatedAgain(seen);
   WakePods(seen);
+  WakeForWhomNobodyLeaves(seen);
   SettleTwice();
   return taken;
 }
@@ -210,11 +215,33 @@ void Scheduler::Impl::TakePod(const api::Change& change) {
   }
   const std::shared_ptr<const PodInfo> info = world.FindPod(key);
   in_vain.Take(*info);
-  // One that is being bound has its room.
+  // One that is being bound has its room, and for one that is held back none is kept.
   const bool known =
       std::ranges::any_of(nominations, [&](const Nomination& one) { return one.pod->key == key; });
-  if (known || !world.Assumed(key)) Nominate(info, NominatedNode(*info));
+  const bool held_back = queue.Where(key) == QueueName::kGated;
+  if (known || (!world.Assumed(key) && !held_back)) Nominate(info, NominatedNode(*info));
   Enqueue(info);
+}
+
+bool Scheduler::Impl::IsHeldBack(const PodInfo& pod) const {
+  const auto& plugins = profiles[*ProfileOf(*pod.pod)].plugins->pre_enqueue();
+  return std::ranges::any_of(
+      plugins, [&](PreEnqueuePlugin* plugin) { return !plugin->PreEnqueue(pod).ok(); });
+}
+
+// A claim that has gone wakes nobody. Who waits and needs it cannot be placed until there is another one, and whatever is
+// kept for him meanwhile would be kept from others for as long as that takes.
+void Scheduler::Impl::HoldBackAgain(const std::vector<Seen>& seen) {
+  for (const Seen& one : seen) {
+    const auto* claim = one.change.object.As<api::ResourceClaim>();
+    if (claim == nullptr || one.change.kind != api::Change::Kind::kDeleted) continue;
+    for (const std::string& key : PodsOf(*claim)) {
+      const auto where = queue.Where(key);
+      if (!where || *where == QueueName::kGated) continue;
+      const std::shared_ptr<const PodInfo> pod = world.FindPod(key);
+      if (pod != nullptr && IsHeldBack(*pod)) Enqueue(pod);
+    }
+  }
 }
 
 void Scheduler::Impl::TakeClaim(const Seen& seen) {
@@ -261,10 +288,15 @@ void Scheduler::Impl::Enqueue(const std::shared_ptr<const PodInfo>& pod) {
     why.gated_by = plugin->name();
     why.explanation = {.pod = pod->key, .before = std::move(status.reasons)};
     for (Reason& reason : why.explanation.before) reason.plugin = plugin->name();
+    Withdraw(pod->key, "");
+    EndHold(*pod);
     queue.Put(pod, /*gated=*/true);
     return;
   }
   if (Group* group = GroupOf(*pod->pod)) return EnqueueMember(*group, pod);
+  if (queue.Where(pod->key) == QueueName::kGated && !world.Assumed(pod->key)) {
+    Nominate(pod, NominatedNode(*pod));
+  }
   if (const auto found = refused.find(pod->key);
       found != refused.end() && !found->second.gated_by.empty()) {
     refused.erase(found);
@@ -297,6 +329,41 @@ std::vector<std::string> Scheduler::Impl::PodsOf(const api::ResourceClaim& claim
 }
 
 // Pods that changed, or of which a claim did: what is asked about them cannot be asked for others.
+// Whoever room was made for is tried when nobody is leaving for him any more, whatever else is in his way: what he does not
+// get then, devices that others could use elsewhere among it, is given up. So nothing is kept for who only waits.
+void Scheduler::Impl::WakeForWhomNobodyLeaves(const std::vector<Seen>& seen) {
+  if (nominations.empty()) return;
+  std::set<std::string_view> nodes;
+  bool freed = false;
+  for (const Seen& one : seen) {
+    const bool gone = one.change.kind == api::Change::Kind::kDeleted;
+    if (const auto* pod = one.change.object.As<api::Pod>()) {
+      nodes.insert(pod->spec.node_name);
+      freed = freed || gone || IsTerminated(*pod);
+    } else if (one.change.object.As<api::Node>() != nullptr) {
+      nodes.insert(one.change.object.metadata().name);
+    } else if (const auto* claim = one.change.object.As<api::ResourceClaim>()) {
+      freed = freed || gone || !claim->status.allocation;
+    }
+  }
+  std::vector<std::string> keys;
+  for (const Nomination& nomination : nominations) {
+    const PodInfo& pod = *nomination.pod;
+    const DeviceHold* hold = world.holds().Find(pod);
+    const bool concerned = nodes.contains(nomination.node) || (hold != nullptr && freed);
+    if (!concerned || nomination.begun || queue.Where(pod.key) != QueueName::kUnschedulable) {
+      continue;
+    }
+    const bool leaving = (hold != nullptr && StateOf(*hold, world) == HoldState::kPending) ||
+                         AreLeaving(pod, nomination.node);
+    if (!leaving) keys.push_back(pod.key);
+  }
+  if (keys.empty()) return;
+  queue.WakeIf(
+      [&](const QueuedPod& pod) { return std::ranges::find(keys, pod.pod->key) != keys.end(); },
+      keys);
+}
+
 std::vector<std::string> Scheduler::Impl::Concerned(const std::vector<Seen>& seen) const {
   std::vector<std::string> keys;
   for (const Seen& one : seen) {

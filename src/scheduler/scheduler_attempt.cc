@@ -8,6 +8,7 @@
 #include "base/seconds.h"
 #include "fmt/format.h"
 #include "scheduler/cycle_data.h"
+#include "scheduler/internal/named_pod.h"
 #include "scheduler/internal/scheduler_impl.h"
 
 namespace dray::scheduler {
@@ -301,7 +302,7 @@ Outcome Scheduler::Impl::Finish(Binding& binding) {
   const api::Pod& pod = *binding.pod.pod->pod;
   ++statistics.bound;
   const std::string key = binding.pod.pod->key;
-  cluster.Note({.about = api::Object::Of(pod),
+  cluster.Note({.about = NamedOf(pod),
                 .type = "Normal",
                 .reason = "Scheduled",
                 .message = fmt::format("Successfully assigned {} to {}", key, binding.node),

@@ -6,6 +6,7 @@
 
 #include "absl/hash/hash.h"
 #include "fmt/format.h"
+#include "scheduler/internal/named_pod.h"
 #include "scheduler/internal/scheduler_impl.h"
 
 namespace dray::scheduler {
@@ -49,6 +50,8 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
   timing.Restart();
   bool retry = false;
   std::optional<std::string> nominated;
+  std::optional<DeviceHold> held;
+  if (const DeviceHold* hold = world.holds().Find(*info)) held = *hold;
   for (PostFilterPlugin* plugin : profiles[profile].plugins->post_filters()) {
     if (!in_vain_before.empty() && plugin->name() == kPreemption) {
       explanation.after.push_back({.plugin = std::string(kPreemption),
@@ -78,16 +81,23 @@ Outcome Scheduler::Impl::NoNode(QueuedPod pod, std::uint32_t profile, Cycle& cyc
     }
   }
   timing.End(Phase::kPostFilter, nominated ? Code::kSuccess : Code::kUnschedulable);
+  const bool has_room =
+      !info->pod->status.nominated_node_name.empty() || world.holds().Find(*info) != nullptr;
+  // Nor is it kept for one whose claims have gone, whoever is still leaving for it.
+  const bool kept = has_room && NominationHolds(*info) && !IsHeldBack(*info);
   if (nominated) {
     Nominate(info, *nominated);
-  } else if (!info->pod->status.nominated_node_name.empty() && !NominationHolds(*info)) {
+  } else if (!info->pod->status.nominated_node_name.empty() && !kept) {
     nominated = "";
     Nominate(info, "");
   }
   // A hold without a nomination is none.
   if (const DeviceHold* hold = world.holds().Find(*info);
-      hold != nullptr && !NominationHolds(*info) && (!nominated || *nominated != hold->node)) {
+      hold != nullptr && !kept && (!nominated || *nominated != hold->node)) {
     EndHold(*info);
+  } else if (held && (hold == nullptr || DevicesOf(*hold) != DevicesOf(*held))) {
+    // Broken, or others in its place.
+    LeaveRoom(*info->pod, held->node);
   }
   WakeForRoom();
 
@@ -121,6 +131,7 @@ Outcome Scheduler::Impl::Failed(QueuedPod pod, std::uint32_t profile, const Plug
     explanation.groups.push_back({.nodes = 1, .examples = {node}, .reasons = status.reasons});
     for (const Reason& reason : status.reasons) refused_by.push_back(reason.plugin);
   }
+  if (!node.empty()) in_vain.FailedOnNode(*info);
   std::optional<std::string> nominated;
   if (GiveRoomUp(*info, message)) nominated = "";
   Tell(info, profile,
@@ -206,7 +217,7 @@ void Scheduler::Impl::Tell(const std::shared_ptr<const PodInfo>& pod, std::uint3
                            internal::Report report) {
   std::string& said = refused[pod->key].message;
   if (said != report.message) {
-    cluster.Note({.about = api::Object::Of(*pod->pod),
+    cluster.Note({.about = NamedOf(*pod->pod),
                   .type = "Warning",
                   .reason = "FailedScheduling",
                   .message = report.message,

@@ -124,6 +124,34 @@ class InVainTest : public ::testing::Test {
   DeviceCluster town_;
 };
 
+// It comes first, has what was freed for somebody else until its claim is refused, and whoever is next takes it: so somebody
+// would be sent away again and again, and nobody would have anything of that.
+TEST_F(InVainTest, WhoFailsAgainAndAgainLeavesTheRoomOfLesserOnesAlone) {
+  MakeRoomInVain();
+  Run();
+  Run();
+  AddPod("next", 1);
+  Run();
+  ASSERT_EQ(NodeOf("next"), "n1");
+  AddPod("middle", 5);
+  Run();
+  ASSERT_EQ(NominatedOf("middle"), "n1");
+  ASSERT_THAT(Told("high"), HasSubstr("not again for now"));
+  End("next");
+  Run();
+  EXPECT_EQ(NodeOf("middle"), "n1");
+  EXPECT_THAT(Told("high"), HasSubstr("devices kept for pod ns/middle"));
+  // Once something is different with it, it is as important as it says.
+  AddPod("last", 5);
+  api::Pod high = *town_.Find<api::Pod>("high");
+  high.metadata.labels["changed"] = "yes";
+  ASSERT_THAT(town_.cluster().Update(api::Object::Of(std::move(high))), testing::IsOk());
+  town_.cluster().SetWriteHook({});
+  Run();
+  EXPECT_EQ(NominatedOf("high"), "n1");
+  EXPECT_EQ(SentAway(), 3u);
+}
+
 // What test/system found: the device was kept for ever, for a pod that could not have it.
 TEST_F(InVainTest, AfterTheSecondFailureTheDeviceIsForOthers) {
   MakeRoomInVain();

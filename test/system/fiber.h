@@ -5,8 +5,10 @@
 
 #include <ucontext.h>
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <memory>
 
 namespace dray::system::internal {
 
@@ -23,6 +25,8 @@ class Fiber {
   // From the fiber: goes back to who has resumed it.
   void Leave();
   bool ended() const { return ended_; }
+  // Whose it is, and until when that one stands still; null: nobody's.
+  std::shared_ptr<const std::chrono::nanoseconds> stands_until;
 
  private:
   static void Begin(unsigned high, unsigned low);

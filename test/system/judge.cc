@@ -79,6 +79,7 @@ void Judge::Look() {
         if (after) hidden_.erase(key);
         if (!after && before) hidden_[key] = before;
         if (after && after->As<api::ResourceSlice>() != nullptr) slices_[key] = after;
+        if (after && after->As<api::Node>() != nullptr) nodes_[key] = after;
       }
       durable_ = std::max(durable_, seen_);
       OnChange(key, before, after, event.before == nullptr, event.deleted);
@@ -211,12 +212,14 @@ void Judge::CheckAgainstModel(const api::ResourceClaim& claim) {
   instance.features = model::Features::All();
   std::vector<const api::ResourceSlice*> slices;
   Add(slices_, slices);
+  std::vector<const api::Node*> nodes;
+  Add(nodes_, nodes);
   for (const auto* slice : slices) {
-    const auto& results = claim.status.allocation->devices.results;
-    if (!results.empty() && slice->spec.pool.name == results.front().pool) {
-      for (const auto* node : All<api::Node>()) {
-        if (node->metadata.name == slice->spec.node_name) instance.node = *node;
-      }
+    const bool used = std::ranges::any_of(
+        claim.status.allocation->devices.results,
+        [&](const auto& result) { return slice->spec.pool.name == result.pool; });
+    for (const auto* node : nodes) {
+      if (used && node->metadata.name == slice->spec.node_name) instance.node = *node;
     }
     instance.slices.push_back(*slice);
   }

@@ -113,6 +113,7 @@ class Judge {
   // Every slice that there ever was: users put back what they have taken away, so that a device and
   // its counters are always the same.
   Objects slices_;
+  Objects nodes_;                              // likewise
   std::map<std::string, std::string> by_uid_;  // keys
   std::map<std::string, Holders> devices_;
   std::map<std::string, std::string> shares_;

@@ -16,12 +16,17 @@ void Kernel::At(Nanos when, std::function<void()> task) {
   queue_.push({std::max(when, now_), numbers_++, std::move(task)});
 }
 
-void Kernel::Spawn(std::function<void()> run) {
+void Kernel::Spawn(std::function<void()> run, std::shared_ptr<const Nanos> stands_until) {
   fibers_.push_back(std::make_unique<internal::Fiber>(std::move(run)));
+  fibers_.back()->stands_until = std::move(stands_until);
   At(now_, [this, fiber = fibers_.back().get()] { Resume(fiber); });
 }
 
 void Kernel::Resume(internal::Fiber* fiber) {
+  // Whoever has woken it has forgotten it, so that this is the one event by which it goes on.
+  if (fiber->stands_until != nullptr && *fiber->stands_until > now_) {
+    return At(*fiber->stands_until, [this, fiber] { Resume(fiber); });
+  }
   DRAY_CHECK(current_ == nullptr);
   current_ = fiber;
   fiber->Resume();
@@ -98,13 +103,16 @@ class Process::SimulatedAlarm final : public base::Alarm {
 
 class Process::SimulatedRunning final : public base::Running {
  public:
-  SimulatedRunning(Kernel& kernel, std::function<void()> run)
+  SimulatedRunning(Kernel& kernel, std::function<void()> run,
+                   std::shared_ptr<const Nanos> stands_until)
       : ended_(std::make_shared<Ended>(kernel)) {
-    kernel.Spawn([ended = ended_, run = std::move(run)] {
-      run();
-      ended->is = true;
-      ended->wait.Wake();
-    });
+    kernel.Spawn(
+        [ended = ended_, run = std::move(run)] {
+          run();
+          ended->is = true;
+          ended->wait.Wake();
+        },
+        std::move(stands_until));
   }
   ~SimulatedRunning() override {
     while (!ended_->is) ended_->wait.Until(std::nullopt);
@@ -125,7 +133,7 @@ std::unique_ptr<base::Alarm> Process::MakeAlarm() {
 }
 
 std::unique_ptr<base::Running> Process::Start(std::function<void()> run) {
-  return std::make_unique<SimulatedRunning>(kernel_, std::move(run));
+  return std::make_unique<SimulatedRunning>(kernel_, std::move(run), stands_until_);
 }
 
 base::Time Process::Now() const {
@@ -135,6 +143,7 @@ base::Time Process::Now() const {
 
 void Process::Kill() {
   killed_ = true;
+  *stands_until_ = Nanos(0);
   for (const auto& each : sleepers_) {
     if (const auto sleeper = each.lock()) sleeper->Wake();
   }

@@ -35,7 +35,8 @@ class Kernel {
   void At(Nanos when, std::function<void()> task);
   void After(Nanos delay, std::function<void()> task) { At(now_ + delay, std::move(task)); }
   // Runs something that may wait; begins right after what is happening now.
-  void Spawn(std::function<void()> run);
+  // `stands_until`: it does not go on before that time, whatever it waits for; may be changed at any time.
+  void Spawn(std::function<void()> run, std::shared_ptr<const Nanos> stands_until = nullptr);
 
   // The next thing that happens; time moves on to it. False: nothing will ever happen.
   bool Step();
@@ -101,6 +102,9 @@ class Process final : public base::Host, public base::Clock {
   // The wall clock is set: by so much it is wrong now.
   void SetWrong(Nanos by) { wrong_ = by; }
 
+  // As one whose machine is suspended: nothing of it goes on before that time, and what is sent to it waits there.
+  void StandStill(Nanos until) { *stands_until_ = until; }
+
   Kernel& kernel() const { return kernel_; }
   bool killed() const { return killed_; }
   void Kill();
@@ -112,6 +116,7 @@ class Process final : public base::Host, public base::Clock {
   Kernel& kernel_;
   Nanos wrong_{0};
   bool killed_ = false;
+  const std::shared_ptr<Nanos> stands_until_ = std::make_shared<Nanos>(0);
   std::vector<std::weak_ptr<Kernel::Wait>> sleepers_;
 };
 

@@ -80,6 +80,27 @@ const std::vector<Profile>& Profiles() {
     waits.lost_answer = 0.05;
     waits.disk_full = 0.001;
     all.push_back({.name = "waits, crashes", .faults = waits, .overlapping = true});
+    // A leader that stands still, or ends as it is told to, while others wait for its turn.
+    Faults turns{.lost_answer = 0.02, .late = 0.01};
+    turns.end_scheduler_every = seconds(20);
+    turns.stand_still_every = seconds(20);
+    turns.stands_still_at_lease = 0.02;
+    turns.deleted_when_reserved = 0.05;
+    all.push_back({.name = "turns",
+                   .faults = turns,
+                   .remote_schedulers = 3,
+                   .groups = true,
+                   .time = std::chrono::seconds(100)});
+    // Everything that there is beside each other.
+    all.push_back({.name = "rich", .groups = true, .rich = true});
+    all.push_back({.name = "rich, crashes", .faults = crashes, .groups = true, .rich = true});
+    Faults rich = wire;
+    rich.end_scheduler_every = seconds(40);
+    all.push_back({.name = "rich, remote wire",
+                   .faults = rich,
+                   .remote_schedulers = 2,
+                   .groups = true,
+                   .rich = true});
     return all;
   }();
   return profiles;

@@ -77,6 +77,21 @@ void Remote::Kill() {
   alarm_->Ring();
 }
 
+void Remote::Restart() {
+  if (scheduler_ == nullptr || killed_) return;
+  stage_.Count("scheduler told to end");
+  stage_.Trace(name_, "is told to end");
+  told_to_end_ = true;
+  alarm_->Ring();
+}
+
+void Remote::StandStill(Nanos until) {
+  if (process_ == nullptr || process_->killed()) return;
+  stage_.Count("scheduler stands still");
+  stage_.Trace(name_, "stands still");
+  process_->StandStill(until);
+}
+
 void Remote::SetWrong(Nanos by) {
   if (process_ != nullptr) process_->SetWrong(by);
 }
@@ -90,8 +105,9 @@ void Remote::Live() {
       stage_.Count("lease lost");
       stage_.Trace(name_, "has lost the lease");
     }
-    if (lost || std::exchange(killed_, false)) {
-      // It has lost it, and ends by itself; or it is dead, and this only tidies up.
+    const bool told = std::exchange(told_to_end_, false);
+    if (std::exchange(killed_, false) || lost || told) {
+      // It has lost it, and ends by itself, or as it was told to; or it is dead, and this only tidies up.
       scheduler_ = nullptr;
       clock_ = nullptr;
       process_ = nullptr;

@@ -22,6 +22,9 @@ class Remote {
   ~Remote();
 
   void Kill();
+  // As a process that is told to: what it has in hand is finished, and it is started again.
+  void Restart();
+  void StandStill(Nanos until);
   const std::string& name() const { return name_; }
   bool leading() const { return scheduler_ != nullptr && scheduler_->leading(); }
   // Pods of which it does not know whether what it wrote has happened.
@@ -45,6 +48,7 @@ class Remote {
   std::unique_ptr<base::Alarm> alarm_;
   bool ending_ = false;
   bool killed_ = false;
+  bool told_to_end_ = false;
   std::unique_ptr<Process> process_;
   std::unique_ptr<StandingClock> clock_;
   std::unique_ptr<plane::RemoteScheduler> scheduler_;

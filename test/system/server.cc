@@ -35,7 +35,8 @@ api::FeatureGates Gates() {
   for (const api::Gate gate :
        {kDRAAdminAccess, kDRAConsumableCapacity, kDRADeviceBindingConditions, kDRADeviceTaints,
         kDRADeviceTaintRules, kDRAExtendedResource, kDRAPartitionableDevices, kDRAPrioritizedList,
-        kDRAResourceClaimDeviceStatus, kGenericWorkload, kDRAWorkloadResourceClaims}) {
+        kDRAResourceClaimDeviceStatus, kGenericWorkload, kDRAWorkloadResourceClaims,
+        kTopologyAwareWorkloadScheduling}) {
     gates.Set(gate, true);
   }
   return gates;
@@ -43,6 +44,12 @@ api::FeatureGates Gates() {
 
 scheduler::Config ConfigOf(const Stage& stage) {
   scheduler::Config config;
+  if (stage.rich) {
+    scheduler::Profile packer{.scheduler_name = "packer"};
+    packer.policy = allocator::Policy::kFragmentation;
+    packer.fragmentation.sequences = 16;
+    config.profiles.push_back(std::move(packer));
+  }
   for (scheduler::Profile& profile : config.profiles) profile.preemption.devices = stage.groups;
   return config;
 }

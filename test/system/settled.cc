@@ -2,6 +2,7 @@
 //
 // Judge: how everything is when it has come to its end.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -55,14 +56,26 @@ void Judge::SettledPods(Server& server) {
   }
   // Where no claim more is allowed, pods with extended resources are tried again and again, and what
   // is kept for them meanwhile is in use for whoever is tried beside them.
-  std::set<std::string> refused_claims;
+  std::map<std::string, base::Quantity> claims_left;
   for (const auto* quota : All<api::ResourceQuota>()) {
     const std::string resource = "count/resourceclaims.resource.k8s.io";
     const base::Quantity* hard = quota->spec.hard.Find(resource);
     const std::string& space = quota->metadata.namespace_;
-    const auto count = base::Quantity::Parse(std::to_string(CountedBy(resource, space)));
-    if (hard != nullptr && *count >= *hard) refused_claims.insert(space);
+    if (hard == nullptr) continue;
+    claims_left[space] = *hard - *base::Quantity::Parse(std::to_string(CountedBy(resource, space)));
   }
+  // For each of a gang one is made, or for nobody of it.
+  const auto are_claims_left = [&](const api::Pod& pod) {
+    const auto left = claims_left.find(pod.metadata.namespace_);
+    if (left == claims_left.end()) return true;
+    const std::string group = GroupOf(pod);
+    std::int64_t needed = group.empty() ? 1 : 0;
+    for (const auto* other : All<api::Pod>()) {
+      const bool waits = other->spec.node_name.empty() && !Ended(*other);
+      if (!group.empty() && waits && GroupOf(*other) == group) ++needed;
+    }
+    return left->second >= *base::Quantity::Parse(std::to_string(needed));
+  };
   for (const auto* pod : All<api::Pod>()) {
     const std::string key = scheduler::KeyOf(*pod);
     if (pod->metadata.deletion_timestamp) {
@@ -80,7 +93,7 @@ void Judge::SettledPods(Server& server) {
     stage_.Count("waits in the end");
     if (outcome != outcomes.end() && !outcome->second.node.empty()) {
       // A node that has room is not enough where a quota allows no claim more.
-      if (refused_claims.contains(pod->metadata.namespace_)) continue;
+      if (!are_claims_left(*pod)) continue;
       const auto said = std::ranges::find(pod->status.conditions, api::kPodScheduledCondition,
                                           &api::PodCondition::type);
       stage_.Find(fmt::format("pod {} waits, and {} has room for it; it is told \"{}\"", key,
@@ -146,6 +159,8 @@ void Judge::SettledClaims() {
     for (const auto& user : claim->status.reserved_for) {
       const api::Object* object = FindUid(user.uid);
       const auto* pod = object == nullptr ? nullptr : object->As<api::Pod>();
+      // All of a group use it, whoever they are.
+      if (object != nullptr && object->As<api::PodGroup>() != nullptr) continue;
       if (pod == nullptr || Ended(*pod)) {
         stage_.Find(fmt::format("claim {} is kept for {}, which is {}", Shown(claim->metadata),
                                 user.name, pod == nullptr ? "gone" : "over"));
@@ -171,12 +186,19 @@ void Judge::SettledClaims() {
       names.push_back(pod->status.extended_resource_claim_status->resource_claim_name);
     }
     for (const std::string& name : names) {
+      const auto* group = [&]() -> const api::PodGroup* {
+        for (const auto* each : All<api::PodGroup>()) {
+          if (Shown(each->metadata) == GroupOf(*pod)) return each;
+        }
+        return nullptr;
+      }();
       const bool has = std::ranges::any_of(All<api::ResourceClaim>(), [&](const auto* claim) {
         return claim->metadata.namespace_ == pod->metadata.namespace_ &&
                claim->metadata.name == name && claim->status.allocation &&
-               std::ranges::find(claim->status.reserved_for, pod->metadata.uid,
-                                 &api::ResourceClaimConsumerReference::uid) !=
-                   claim->status.reserved_for.end();
+               std::ranges::any_of(claim->status.reserved_for, [&](const auto& user) {
+                 return user.uid == pod->metadata.uid ||
+                        (group != nullptr && user.uid == group->metadata.uid);
+               });
       });
       if (!has) {
         stage_.Find(fmt::format("pod {} is on {} without its claim {}", Shown(pod->metadata),

@@ -40,6 +40,11 @@ struct Faults {
   // Of schedulers at the other end of a wire.
   Nanos kill_scheduler_every{0};
   Nanos lease_black_hole_every{0};
+  Nanos end_scheduler_every{
+      0};  // it ends as it is told to, gives its lease back, and is started again
+  // It stands still, as on a machine that is suspended, for longer than its lease is good for, and goes on.
+  Nanos stand_still_every{0};
+  double stands_still_at_lease = 0;  // of each request about the lease: right before it is sent
   // Of each claim that a scheduler reserves for a pod which is on no node yet: somebody deletes the pod at that
   // moment, and where processes are killed one may be, too.
   double deleted_when_reserved = 0;
@@ -73,6 +78,7 @@ struct Stage {
   Planted planted;
   std::size_t history = 100'000;  // changes that a store remembers
   bool groups = false;            // pods come in groups, too, and are sent away for devices
+  bool rich = false;              // see Town
   bool overlapping = false;       // deciders in the server wait for each write
   // Since when nothing goes wrong and nobody wants anything else any more.
   std::optional<Nanos> calm_since;

@@ -48,12 +48,21 @@ class System {
     stage_.history = profile_.history;
     stage_.tracing = options.trace;
     stage_.groups = profile_.groups;
+    stage_.rich = profile_.rich;
     stage_.overlapping = profile_.overlapping;
     town_.changes_devices = profile_.changes_devices;
     town_.groups = profile_.groups;
+    town_.rich = profile_.rich;
     wire_.on_arrival = [this](const Sent& sent) { judge_.OnArrival(sent); };
     wire_.on_answer = [this](const Sent& sent, int status, const std::string& body) {
       judge_.OnAnswer(sent, status, body);
+    };
+    wire_.on_sending = [this](const std::string& who, const std::string& target) {
+      if (target.find("/leases/") == std::string::npos) return;
+      if (!stage_.Chance(stage_.faults.stands_still_at_lease)) return;
+      for (const auto& remote : remotes_) {
+        if (remote->name() == who && remote->leading()) StandStill(*remote);
+      }
     };
     stage_.on_reserved = [this](const api::Pod& pod) { DeleteNow(pod.metadata); };
   }
@@ -234,6 +243,10 @@ class System {
     });
   }
 
+  void StandStill(Remote& remote) {
+    remote.StandStill(stage_.kernel.now() + stage_.Between(seconds(1), seconds(40)));
+  }
+
   void BeginFaults() {
     Every(&Faults::kill_every, [this] { KillServer(); });
     Every(&Faults::clock_jump_every, [this] {
@@ -252,6 +265,12 @@ class System {
     });
     Every(&Faults::kill_scheduler_every, [this] {
       if (!remotes_.empty()) stage_.dice.Pick(remotes_)->Kill();
+    });
+    Every(&Faults::end_scheduler_every, [this] {
+      if (!remotes_.empty()) stage_.dice.Pick(remotes_)->Restart();
+    });
+    Every(&Faults::stand_still_every, [this] {
+      if (!remotes_.empty()) StandStill(*stage_.dice.Pick(remotes_));
     });
     Every(&Faults::lease_black_hole_every, [this] {
       for (const auto& remote : remotes_) {

@@ -20,6 +20,7 @@ struct Profile {
   int remote_schedulers = 0;  // 0: the scheduler is in the server's process
   bool changes_devices = false;
   bool groups = false;       // and who is important sends others away for devices
+  bool rich = false;         // see Town
   bool overlapping = false;  // deciders in the server wait for their writes, which overlap
   // Changes that the store remembers: a watch that falls behind more than that begins with a list.
   std::size_t history = 100'000;

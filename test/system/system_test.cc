@@ -22,9 +22,11 @@ TEST(System, NothingIsLostGivenTwiceOrToldWrong) {
   for (const auto& [what, times] : counts) fmt::print("{:24} {}\n", what, times);
   if (n < 20) return;
   // A run in which nothing happens finds nothing.
-  for (const char* what : {"allocated", "acknowledged", "server killed", "answer lost", "doubled",
-                           "late", "disk full", "disk broken", "clock jumps", "made unreadable",
-                           "deleted when reserved", "preempted", "gangs run in the end"}) {
+  for (const char* what :
+       {"allocated", "acknowledged", "server killed", "answer lost", "doubled", "late", "disk full",
+        "disk broken", "clock jumps", "made unreadable", "deleted when reserved", "preempted",
+        "gangs run in the end", "scheduler stands still", "scheduler told to end", "change taint",
+        "change budget", "remove node"}) {
     EXPECT_GT(counts[what], 0u) << what;
   }
   EXPECT_GT(counts["allocated"], n * 5);
@@ -48,6 +50,17 @@ TEST(System, SeedsThatWereWrongAreNotAnyMore) {
        "who decided waited for an answer for a minute, and led again when another had led "
        "meanwhile: it "
        "gave the devices once more that the other had given"},
+      {4003917, "groups, remote wire",
+       "devices were kept for a pod whose claim had gone, for ever"},
+      {5000044, "turns",
+       "a pod that a quota keeps from its claim took what was kept for another one again and "
+       "again, and pods were sent "
+       "away each time"},
+      {5000076, "rich",
+       "of a gang that asks by the name of a resource one device was kept, so that pods were sent "
+       "away again and again"},
+      {5001015, "rich",
+       "devices of a fabric were kept for a pod whose node took nobody any more, for ever"},
   };
   for (const Row& row : kSeeds) {
     const RunReport report = Simulate({.seed = row.seed, .profile = FindProfile(row.profile)});

@@ -74,8 +74,17 @@ Truth::Key Truth::KeyOf(const api::Object& object) {
 
 void Truth::Put(const api::Object& object) {
   const auto [it, added] = picture_.try_emplace(KeyOf(object), object);
+  if (added) return;
+  // Who has a node keeps it: what is told of him without one is from before he was bound, as the message of a refusal that
+  // was written late.
+  const auto* known = it->second.As<api::Pod>();
+  const auto* told = object.As<api::Pod>();
+  if (known != nullptr && told != nullptr && known->metadata.uid == told->metadata.uid &&
+      !known->spec.node_name.empty() && told->spec.node_name.empty()) {
+    return;
+  }
   // What was decided goes before what is told until that is as new.
-  if (!added && RevisionOf(it->second) <= RevisionOf(object)) it->second = object;
+  if (RevisionOf(it->second) <= RevisionOf(object)) it->second = object;
 }
 
 std::unique_ptr<api::ObjectWatch> Truth::Watch(std::span<const api::KindInfo* const> kinds,

@@ -102,6 +102,35 @@ TEST_F(TruthTest, WhatIsGoneBeforeTheAnswerComesDoesNotCount) {
   EXPECT_EQ(stage_.counts["held against the truth, remote"], 1u);
 }
 
+// What is told of a pod late, from before it was bound, does not take it from its node again.
+TEST_F(TruthTest, WhoIsBoundStaysBoundWhateverIsToldOfItFromBefore) {
+  Truth here(slow_, stage_, there_.clock(), Truth::Where::kHere);
+  const api::KindInfo* const kinds[] = {
+      &DeviceCluster::KindOf<api::Pod>(), &DeviceCluster::KindOf<api::Node>(),
+      &DeviceCluster::KindOf<api::ResourceSlice>(), &DeviceCluster::KindOf<api::DeviceClass>(),
+      &DeviceCluster::KindOf<api::ResourceClaim>()};
+  const auto watch = here.Watch(kinds);
+  there_.Create(scheduler::MakePod({.name = "full", .cpu = "8"}));
+  while (watch->Next()) {
+  }
+  api::Pod full = *there_.Find<api::Pod>("full");
+  full.status.conditions.push_back({.type = "PodScheduled", .status = "False", .message = "no"});
+  ASSERT_TRUE(there_.cluster().UpdateStatus(api::Object::Of(full)).ok());
+  ASSERT_TRUE(here.Bind("ns", "full", full.metadata.uid, "a").ok());
+  const auto late = watch->Next();
+  ASSERT_TRUE(late.has_value());
+  ASSERT_EQ(late->object.As<api::Pod>()->spec.node_name, "");
+  scheduler::SchedulerOptions options;
+  options.gates = Gates();
+  scheduler::Scheduler asked(slow_, there_.clock(), ids_, std::move(options));
+  asked.Sync();
+  const auto outcome = here.ScheduleOne(asked);
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_THAT(outcome->message, HasSubstr("Insufficient cpu"));
+  EXPECT_EQ(stage_.counts["held against the truth"], 1u);
+  EXPECT_THAT(stage_.findings, IsEmpty());
+}
+
 // And it does say so when somebody is told what is not true: here the judge alone knows of a node.
 TEST_F(TruthTest, WhoIsToldSomethingElseIsFound) {
   there_.AddNode("b", 3);

@@ -2,6 +2,8 @@
 #include "system/users.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "api/namespace.h"
@@ -30,6 +32,7 @@ api::Object FromJson(const std::string& json) {
 
 constexpr const char* kSpaces[] = {"a", "b", "c"};
 constexpr const char* kTemplates[] = {"one-gpu", "two-gpus", "memory", "part"};
+constexpr const char* kRichTemplates[] = {"fabric", "gpu-and-fabric", "either"};
 
 std::string Requests(std::string_view what) {
   const auto exactly = [](std::string_view name, std::string_view rest) {
@@ -42,7 +45,25 @@ std::string Requests(std::string_view what) {
   if (what == "memory") {
     return exactly("memory", R"(,"capacity":{"requests":{"bytes":"3"}})");
   }
+  if (what == "fabric") return exactly("fabric", "");
+  if (what == "gpu-and-fabric") {
+    return R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu"}},{"name":"f","exactly":{"deviceClassName":"fabric"}}]}})";
+  }
+  if (what == "either") {
+    return R"({"devices":{"requests":[{"name":"r","firstAvailable":[{"name":"two","deviceClassName":"gpu","count":2},{"name":"part","deviceClassName":"part"},{"name":"one","deviceClassName":"gpu"}]}]}})";
+  }
   return exactly("part", "");
+}
+
+std::vector<const char*> TemplatesOf(const Town& town) {
+  std::vector<const char*> all(std::begin(kTemplates), std::end(kTemplates));
+  if (town.rich) all.insert(all.end(), std::begin(kRichTemplates), std::end(kRichTemplates));
+  return all;
+}
+
+// Devices that all nodes can use.
+std::string FabricManifest() {
+  return R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceSlice","metadata":{"name":"fabric"},"spec":{"driver":"fabric.example.com","allNodes":true,"pool":{"name":"fabric","generation":1,"resourceSliceCount":1},"devices":[{"name":"channel-0"},{"name":"channel-1"},{"name":"channel-2"}]}})";
 }
 
 // The objects of a list, as they are written.
@@ -68,6 +89,14 @@ std::vector<std::string_view> ItemsIn(std::string_view list) {
 }
 
 }  // namespace
+
+std::string NodeManifest(int node, bool rich) {
+  const std::string zone =
+      rich ? fmt::format(R"(,"topology.kubernetes.io/zone":"zone-{}")", node / 2) : "";
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{0}","labels":{{"kubernetes.io/hostname":"node-{0}"{1}}}}},"status":{{"capacity":{{"cpu":"4","memory":"8Gi","pods":"20"}},"allocatable":{{"cpu":"4","memory":"8Gi","pods":"20"}}}}}})",
+      node, zone);
+}
 
 std::vector<std::string> NodeManifests(int node, int generation) {
   const std::string name = fmt::format("node-{}", node);
@@ -145,10 +174,15 @@ void User::SetUp() {
         R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})", name));
   }
   for (int i = 0; i < town_.nodes; ++i) {
-    CreateForSure(fmt::format(
-        R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{0}","labels":{{"kubernetes.io/hostname":"node-{0}"}}}},"status":{{"capacity":{{"cpu":"4","memory":"8Gi","pods":"20"}},"allocatable":{{"cpu":"4","memory":"8Gi","pods":"20"}}}}}})",
-        i));
+    CreateForSure(NodeManifest(i, town_.rich));
     for (const std::string& slice : NodeManifests(i, 1)) CreateForSure(slice);
+  }
+  if (town_.rich) {
+    CreateForSure(FabricManifest());
+    CreateForSure(
+        R"({"apiVersion":"resource.k8s.io/v1","kind":"DeviceClass","metadata":{"name":"fabric"},"spec":{"selectors":[{"cel":{"expression":"device.driver == 'fabric.example.com'"}}]}})");
+    CreateForSure(
+        R"({"apiVersion":"scheduling.k8s.io/v1","kind":"PriorityClass","metadata":{"name":"polite"},"value":500,"preemptionPolicy":"Never"})");
   }
   const std::pair<const char*, int> priorities[] = {{"low", 10}, {"high", 1000}};
   for (const auto& [name, value] : priorities) {
@@ -164,7 +198,7 @@ void User::SetUp() {
         std::string_view(name) == "gpu" ? R"(,"extendedResourceName":"example.com/gpu")" : ""));
   }
   for (const char* space : {"a", "b"}) {
-    for (const char* what : kTemplates) {
+    for (const char* what : TemplatesOf(town_)) {
       CreateForSure(fmt::format(
           R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{{"name":"{}","namespace":"{}"}},"spec":{{"spec":{}}}}})",
           what, space, Requests(what)));
@@ -232,11 +266,17 @@ void User::Act() {
          if (u.town_.changes_devices) u.ChangeSlice();
        }},
       {"increase", 6, [](User& u) { u.Increase(); }},
+      // Only where everything is possible.
+      {"change budget", 5, [](User& u) { u.ChangeBudget(); }},
+      {"change taint", 4, [](User& u) { u.ChangeTaint(); }},
+      {"remove node", 1, [](User& u) { u.RemoveNode(); }},
   };
+  constexpr std::size_t kRich = 3;
+  const std::span possible(things.data(), things.size() - (town_.rich ? 0 : kRich));
   int roll = 0;
-  for (const Thing& thing : things) roll += thing.often;
+  for (const Thing& thing : possible) roll += thing.often;
   roll = stage_.dice.Range(0, roll - 1);
-  for (const Thing& thing : things) {
+  for (const Thing& thing : possible) {
     roll -= thing.often;
     if (roll >= 0) continue;
     stage_.Count(thing.name);
@@ -259,7 +299,7 @@ void User::AddPod() {
   std::string space = Space();
   if (kind < 5) {
     claims = fmt::format(R"(,"resourceClaims":[{{"name":"c","resourceClaimTemplateName":"{}"}}])",
-                         kTemplates[stage_.dice.Range(0, 3)]);
+                         Template());
     uses = R"(,"claims":[{"name":"c"}])";
   } else if (kind < 7) {
     const auto claim = Any(KindOf<api::ResourceClaim>());
@@ -275,14 +315,35 @@ void User::AddPod() {
   // Who is started again and again writes its status each time, and nothing follows from that.
   const bool ends_and_begins = !ends && stage_.dice.Chance(0.1);
   const int runs_for = ends || ends_and_begins ? stage_.dice.Range(1, 15) : 3600;
+  const std::string labels =
+      town_.rich ? fmt::format(R"("labels":{{"team":"{}"}},)", stage_.dice.Pick({"red", "blue"}))
+                 : "";
+  const std::string priority = Priority();
   Create(fmt::format(
-      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"{}","annotations":{{"dray/runs-for":"{}s"}}}},"spec":{{"restartPolicy":"{}"{}{},"containers":[{{"name":"c","image":"i","resources":{{{}{}}}}}]}}}})",
-      name, space, runs_for, ends ? "Never" : "Always", Priority(), claims, resources, uses));
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"{}",{}"annotations":{{"dray/runs-for":"{}s"}}}},"spec":{{"restartPolicy":"{}"{}{}{},"containers":[{{"name":"c","image":"i","resources":{{{}{}}}}}]}}}})",
+      name, space, labels, runs_for, ends ? "Never" : "Always", priority, Profile(), claims,
+      resources, uses));
+}
+
+std::string User::Template() {
+  const std::vector<const char*> all = TemplatesOf(town_);
+  return all[static_cast<std::size_t>(stage_.dice.Range(0, static_cast<int>(all.size()) - 1))];
+}
+
+std::string User::Profile() {
+  if (!town_.rich || stage_.dice.Chance(0.6)) return "";
+  return R"(,"schedulerName":"packer")";
+}
+
+std::string User::GroupPriority() {
+  if (stage_.dice.Chance(0.3)) return "";
+  return fmt::format(R"(,"priorityClassName":"{}")", stage_.dice.Pick({"low", "high"}));
 }
 
 std::string User::Priority() {
   if (stage_.dice.Chance(0.1)) return R"(,"priorityClassName":"system-cluster-critical")";
   if (!town_.groups || stage_.dice.Chance(0.5)) return "";
+  if (town_.rich && stage_.dice.Chance(0.1)) return R"(,"priorityClassName":"polite")";
   return fmt::format(R"(,"priorityClassName":"{}")", stage_.dice.Pick({"low", "high"}));
 }
 
@@ -292,42 +353,63 @@ void User::AddGroup() {
   const std::string space = Space();
   const int pods = stage_.dice.Range(2, 4);
   const int least = stage_.dice.Chance(0.7) ? pods : stage_.dice.Range(1, pods);
-  const std::string priority =
-      stage_.dice.Chance(0.3)
-          ? ""
-          : fmt::format(R"(,"priorityClassName":"{}")", stage_.dice.Pick({"low", "high"}));
-  const std::string what = kTemplates[stage_.dice.Range(0, 3)];
+  const std::string priority = GroupPriority();
+  const std::string what = Template();
+  const std::string mode = stage_.dice.Chance(0.3) ? R"(,"disruptionMode":{"all":{}})" : "";
+  // One claim for all of it, all of it in one zone, or devices by the name of a resource.
+  std::string more;
+  std::string own = fmt::format(R"({{"name":"c","resourceClaimTemplateName":"{}"}})", what);
+  std::string resources = R"("requests":{"cpu":"500m"},"claims":[{"name":"c"}])";
+  std::string profile;
+  if (town_.rich) {
+    profile = Profile();
+    if (stage_.dice.Chance(0.25)) {
+      more = R"(,"schedulingConstraints":{"topology":[{"key":"topology.kubernetes.io/zone"}]})";
+    }
+    const int kind = stage_.dice.Range(0, 9);
+    if (kind < 3) {
+      const std::string shared = fmt::format(R"({{"name":"s","resourceClaimTemplateName":"{}"}})",
+                                             stage_.dice.Pick({"fabric", "one-gpu", "memory"}));
+      more += fmt::format(R"(,"resourceClaims":[{}])", shared);
+      own = kind == 0 ? shared : fmt::format("{},{}", shared, own);
+      resources = kind == 0 ? R"("requests":{"cpu":"500m"},"claims":[{"name":"s"}])"
+                            : R"("requests":{"cpu":"500m"},"claims":[{"name":"c"},{"name":"s"}])";
+    } else if (kind < 5) {
+      own.clear();
+      resources =
+          R"("requests":{"cpu":"500m","example.com/gpu":"1"},"limits":{"example.com/gpu":"1"})";
+    }
+  }
   if (!Create(fmt::format(
-          R"({{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup","metadata":{{"name":"{}","namespace":"{}"}},"spec":{{"schedulingPolicy":{{"gang":{{"minCount":{}}}}}{}{}}}}})",
-          name, space, least, stage_.dice.Chance(0.3) ? R"(,"disruptionMode":{"all":{}})" : "",
-          priority))) {
+          R"({{"apiVersion":"scheduling.k8s.io/v1beta1","kind":"PodGroup","metadata":{{"name":"{}","namespace":"{}"}},"spec":{{"schedulingPolicy":{{"gang":{{"minCount":{}}}}}{}{}{}}}}})",
+          name, space, least, mode, priority, more))) {
     return;
   }
   const int runs_for = stage_.dice.Chance(0.4) ? stage_.dice.Range(1, 15) : 3600;
   for (int i = 0; i < pods && !stopping_; ++i) {
     if (stage_.dice.Chance(0.05)) continue;
     Create(fmt::format(
-        R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}-{1}","namespace":"{2}","annotations":{{"dray/runs-for":"{3}s"}}}},"spec":{{"schedulingGroup":{{"podGroupName":"{0}"}},"restartPolicy":"Never"{4},"resourceClaims":[{{"name":"c","resourceClaimTemplateName":"{5}"}}],"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"500m"}},"claims":[{{"name":"c"}}]}}}}]}}}})",
-        name, i, space, runs_for, priority, what));
+        R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}-{1}","namespace":"{2}","annotations":{{"dray/runs-for":"{3}s"}}}},"spec":{{"schedulingGroup":{{"podGroupName":"{0}"}},"restartPolicy":"Never"{4}{5},"resourceClaims":[{6}],"containers":[{{"name":"c","image":"i","resources":{{{7}}}}}]}}}})",
+        name, i, space, runs_for, priority, profile, own, resources));
   }
 }
 
 void User::AddClaim() {
   Create(fmt::format(
       R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{{"name":"k{}-{}","namespace":"{}"}},"spec":{}}})",
-      number_, made_++, Space(), Requests(kTemplates[stage_.dice.Range(0, 3)])));
+      number_, made_++, Space(), Requests(Template())));
 }
 
 void User::AddDeployment() {
   Create(fmt::format(
       R"({{"apiVersion":"apps/v1","kind":"Deployment","metadata":{{"name":"d{0}-{1}","namespace":"{2}"}},"spec":{{"replicas":{3},"selector":{{"matchLabels":{{"app":"d{0}-{1}"}}}},"template":{{"metadata":{{"labels":{{"app":"d{0}-{1}"}}}},"spec":{{"resourceClaims":[{{"name":"c","resourceClaimTemplateName":"{4}"}}],"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"100m"}},"claims":[{{"name":"c"}}]}}}}]}}}}}}}})",
-      number_, made_++, Space(), stage_.dice.Range(1, 4), kTemplates[stage_.dice.Range(0, 3)]));
+      number_, made_++, Space(), stage_.dice.Range(1, 4), Template()));
 }
 
 void User::AddJob() {
   Create(fmt::format(
       R"({{"apiVersion":"batch/v1","kind":"Job","metadata":{{"name":"j{0}-{1}","namespace":"{2}"}},"spec":{{"completions":{3},"parallelism":2,"template":{{"metadata":{{"annotations":{{"dray/runs-for":"3s"}}}},"spec":{{"restartPolicy":"Never","resourceClaims":[{{"name":"c","resourceClaimTemplateName":"{4}"}}],"containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"100m"}},"claims":[{{"name":"c"}}]}}}}]}}}}}}}})",
-      number_, made_++, Space(), stage_.dice.Range(1, 4), kTemplates[stage_.dice.Range(0, 3)]));
+      number_, made_++, Space(), stage_.dice.Range(1, 4), Template()));
 }
 
 std::optional<api::Object> User::Any(const api::KindInfo& kind) {
@@ -410,7 +492,7 @@ void User::ChangeNamespace() {
     return;
   }
   if (!Create(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"c"}})")) return;
-  for (const char* what : kTemplates) {
+  for (const char* what : TemplatesOf(town_)) {
     Create(fmt::format(
         R"({{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{{"name":"{}","namespace":"c"}},"spec":{{"spec":{}}}}})",
         what, Requests(what)));
@@ -423,6 +505,46 @@ void User::ChangeNode() {
   api::Node& node = *found->Mutable<api::Node>();
   node.spec.unschedulable = !node.spec.unschedulable;
   static_cast<void>(client_.Update(*found));
+}
+
+// It goes, or whoever is missing comes back; what its drivers have said stays meanwhile.
+void User::RemoveNode() {
+  const int node = stage_.dice.Range(0, town_.nodes - 1);
+  if (Create(NodeManifest(node, town_.rich))) return;
+  static_cast<void>(client_.Delete(KindOf<api::Node>(), "", fmt::format("node-{}", node), ""));
+}
+
+void User::ChangeBudget() {
+  const std::string space = stage_.dice.Pick({"a", "b"});
+  const std::string team = stage_.dice.Pick({"red", "blue"});
+  const api::KindInfo& kind = *api::FindKind("policy/v1", "PodDisruptionBudget");
+  if (client_.Get(kind, space, team).ok()) {
+    static_cast<void>(client_.Delete(kind, space, team, ""));
+    return;
+  }
+  Create(fmt::format(
+      R"({{"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{{"name":"{0}","namespace":"{1}"}},"spec":{{"{2}":{3},"selector":{{"matchLabels":{{"team":"{0}"}}}}}}}})",
+      team, space, stage_.dice.Pick({"minAvailable", "maxUnavailable"}), stage_.dice.Range(0, 3)));
+}
+
+// One of a few rules comes, about some device or all of a pool, or goes.
+void User::ChangeTaint() {
+  const std::string name = fmt::format("rule-{}", stage_.dice.Range(0, 2));
+  const api::KindInfo& kind = *api::FindKind("resource.k8s.io/v1", "DeviceTaintRule");
+  if (client_.Get(kind, "", name).ok()) {
+    static_cast<void>(client_.Delete(kind, "", name, ""));
+    return;
+  }
+  const std::string pool = stage_.dice.Chance(0.2)
+                               ? R"("driver":"fabric.example.com","pool":"fabric")"
+                               : fmt::format(R"("driver":"gpu.example.com","pool":"node-{}-gpu")",
+                                             stage_.dice.Range(0, town_.nodes - 1));
+  const std::string device = pool.find("gpu") != pool.npos && stage_.dice.Chance(0.7)
+                                 ? fmt::format(R"(,"device":"gpu-{}")", stage_.dice.Range(0, 2))
+                                 : "";
+  Create(fmt::format(
+      R"({{"apiVersion":"resource.k8s.io/v1","kind":"DeviceTaintRule","metadata":{{"name":"{}"}},"spec":{{"deviceSelector":{{{}{}}},"taint":{{"key":"example.com/sick","effect":"{}"}}}}}})",
+      name, pool, device, stage_.dice.Pick({"NoSchedule", "NoExecute"})));
 }
 
 void User::ChangeSlice() {

@@ -23,6 +23,9 @@ struct Town {
   bool workloads = true;
   bool namespaces = true;
   bool groups = false;
+  // Whatever else there is: a second profile of the scheduler with a policy of its own, devices that every node can use,
+  // alternatives, budgets of disruptions, devices that are tainted by rules, nodes that come and go, and groups of every kind.
+  bool rich = false;
 };
 
 // One user: acts, waits, acts again, until it is told to stop.
@@ -56,11 +59,19 @@ class User {
   void AddGroup();
   // Of so many kinds; empty: the usual.
   std::string Priority();
+  std::string GroupPriority();
+  // Which profile schedules it; empty: the first.
+  std::string Profile();
+  // The name of a ResourceClaimTemplate.
+  std::string Template();
   void Scale();
   void Remove(const char* api_version, const char* kind);
   void ChangeQuota();
   void ChangeNamespace();
   void ChangeNode();
+  void RemoveNode();
+  void ChangeBudget();
+  void ChangeTaint();
   void ChangeSlice();
   void Increase();
 
@@ -90,7 +101,8 @@ class User {
   Count count_;
 };
 
-// The manifest of a node with its pools' slices.
+std::string NodeManifest(int node, bool rich);
+// The slices of its pools.
 std::vector<std::string> NodeManifests(int node, int generation);
 
 }  // namespace dray::system

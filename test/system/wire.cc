@@ -131,6 +131,7 @@ class Wire::Client final : public client::HttpClient {
     if (Dead()) return Cancelled();
     Stage& stage = wire_.stage_;
     if (!wire_.connected()) return Refused();
+    if (wire_.on_sending) wire_.on_sending(who_, request.target);
     stage.kernel.Sleep(stage.Between(Nanos(0), milliseconds(1)));  // to connect
     if (Dead()) return Cancelled();
     if (request.method != "GET" && options_.may_write && !options_.may_write()) {

@@ -35,6 +35,8 @@ class Wire {
   void Connect(apiserver::Handler* handler);
   bool connected() const { return handler_ != nullptr; }
 
+  // Told right before a request of that process is sent.
+  std::function<void(const std::string& who, const std::string& target)> on_sending;
   // Told right before the server gets a request, and right before a client gets an answer.
   std::function<void(const Sent&)> on_arrival;
   std::function<void(const Sent&, int status, const std::string& body)> on_answer;

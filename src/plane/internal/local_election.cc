@@ -134,7 +134,7 @@ void LocalElection::Run() {
     // Who has lost it does not take it again: what was decided as the leader must not be written as
     // another one.
     lost = lost || (led && !elector_.leading());
-    const bool leads = !lost && elector_.Try();
+    const bool leads = !lost && (led ? elector_.Renew() : elector_.Try());
     // Somebody else's is looked at more often than one's own has to be renewed.
     std::chrono::nanoseconds nap = options_.retry;
     if (!leads) nap = std::min(nap, std::chrono::nanoseconds(std::chrono::seconds(2)));

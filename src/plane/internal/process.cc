@@ -121,7 +121,7 @@ void Process::Run() {
     // Seen here, too: whoever decides may wait for an answer until the lease has been another's and is free
     // again, and knows nothing of what that one has written.
     if (led && !elector_->leading()) lost_ = true;
-    if (!lost_) elector_->Try();
+    if (!lost_) led ? elector_->Renew() : elector_->Try();
     led |= elector_->leading();
     if (led && !elector_->leading()) lost_ = true;
     {

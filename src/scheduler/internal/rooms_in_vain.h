@@ -29,15 +29,20 @@ class RoomsInVain {
 
   // The pod failed, and nobody is still leaving for it. Whether its room is to end.
   bool Failed(const PodInfo& pod, std::string_view why);
+  // The pod failed when it had a node, whether room had been made for it or not.
+  void FailedOnNode(const PodInfo& pod);
   // It was refused instead, so that failures before do not count.
   void Refused(std::string_view pod);
   // The pod as it is now: one that has changed may preempt.
   void Take(const PodInfo& pod);
   // It is bound, or gone.
-  void Forget(std::string_view pod) { pods_.erase(pod); }
+  void Forget(std::string_view pod);
 
   // Why the pod, whose room was given up, sends nobody away now; empty: it may.
   std::string WhyNot(const PodInfo& pod) const;
+  // Whether it has failed on nodes twice lately: then it takes no room that is kept for others, even if they are less
+  // important. It would have that for a moment, give it back to whoever comes, and others would be sent away anew.
+  bool Yields(const PodInfo& pod) const;
 
  private:
   struct Entry {
@@ -47,8 +52,15 @@ class RoomsInVain {
     std::string why;
   };
 
+  struct Failing {
+    std::string uid;
+    int failures = 0;
+    std::chrono::nanoseconds until{0};
+  };
+
   const base::Clock& clock_;
   const std::chrono::nanoseconds pause_;
+  base::StringMap<Failing> failing_;
   base::StringMap<Entry> pods_;
 };
 

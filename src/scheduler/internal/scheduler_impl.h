@@ -133,6 +133,11 @@ struct Scheduler::Impl {
 
   void WakePods(const std::vector<Seen>& seen);
   void AskGatedAgain(const std::vector<Seen>& seen);
+  void WakeForWhomNobodyLeaves(const std::vector<Seen>& seen);
+  // Whether some plugin would keep the pod out of the queue now.
+  bool IsHeldBack(const PodInfo& pod) const;
+  // Takes pods out of the queue whose claims have gone.
+  void HoldBackAgain(const std::vector<Seen>& seen);
   void Enqueue(const std::shared_ptr<const PodInfo>& pod);
   std::vector<std::string> PodsOf(const api::ResourceClaim& claim) const;
   std::vector<std::string> Concerned(const std::vector<Seen>& seen) const;

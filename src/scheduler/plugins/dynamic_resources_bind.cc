@@ -8,6 +8,7 @@
 #include "api/generated_name.h"
 #include "fmt/format.h"
 #include "scheduler/cycle_data.h"
+#include "scheduler/internal/named_pod.h"
 #include "scheduler/plugins/binding_conditions.h"
 #include "scheduler/plugins/dynamic_resources.h"
 #include "scheduler/plugins/pod_claims.h"
@@ -381,7 +382,7 @@ PluginStatus DynamicResources::AwaitConditions(State& data, const PodInfo& pod,
   if (!data.waits_since.has_value()) {
     data.waits_since = clock_.Now();
     cluster_.Note(
-        {.about = api::Object::Of(*pod.pod),
+        {.about = NamedOf(*pod.pod),
          .type = "Normal",
          .reason = "BindingConditionsPending",
          .message = fmt::format("waiting for binding conditions for device on node {}", node),

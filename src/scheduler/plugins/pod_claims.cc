@@ -47,11 +47,9 @@ std::string KeyOf(const api::ObjectMeta& metadata) {
 
 std::string IdOf(const api::ResourceClaim& claim) {
   const api::ObjectMeta& meta = claim.metadata;
-  // Those that exist in memory only are all called the same.
-  if (!meta.name.empty() && meta.name != kUnstoredClaimName) return KeyOf(meta);
+  if (!meta.name.empty() && Stored(claim)) return KeyOf(meta);
   const api::OwnerReference* owner = api::FindController(meta);
-  return fmt::format("{}/{} of {}", meta.namespace_,
-                     meta.name.empty() ? meta.generate_name : meta.name,
+  return fmt::format("{}/{} of {}", meta.namespace_, meta.generate_name,
                      owner == nullptr ? "" : owner->uid);
 }
 
