@@ -92,7 +92,7 @@ asan tsan clang: install-test-packages
 
 fuzz: install-packages
 	@cmake --preset fuzz >/dev/null
-	cmake --build --preset fuzz -j$(JOBS)
+	cmake --build --preset fuzz -j$(JOBS) --target fuzzers
 	tools/fuzz-all build/fuzz/bin $${SECONDS_EACH:-60} $(TARGETS)
 
 # The allocator a second time, with faults (test/mutants/README.md).

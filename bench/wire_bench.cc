@@ -290,7 +290,7 @@ class World {
   const load::Server* const server_;  // null: somebody else's
   const int nodes_;                   // that the scheduler uses, and as many for the generator
   const std::size_t writers_;
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   std::unique_ptr<client::HttpClient> http_;
   std::unique_ptr<client::RemoteCluster> cluster_;
   base::Mutex mutex_;

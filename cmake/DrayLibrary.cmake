@@ -26,6 +26,12 @@ if(DRAY_SANITIZE)
   set(DRAY_PATIENCE 8)
 endif()
 
+# dray_tests_take(SECONDS TEST...): how long tests that dray_test has not made may take, as nothing watches them.
+function(dray_tests_take seconds)
+  math(EXPR seconds "${seconds} * ${DRAY_PATIENCE}")
+  set_tests_properties(${ARGN} PROPERTIES TIMEOUT ${seconds})
+endfunction()
+
 # dray_test(NAME SRCS... LABEL label DEPS...): one gtest binary, one CTest entry.
 function(dray_test)
   cmake_parse_arguments(A "" "NAME;LABEL;TIMEOUT" "SRCS;DEPS;ARGS;ALONE" ${ARGN})
@@ -70,8 +76,8 @@ function(dray_library)
   endif()
 endfunction()
 
-# dray_fuzz(NAME x DEPS ...): fuzz/x_fuzz.cc. With the fuzz preset a libFuzzer binary x_fuzz. Otherwise the file joins fuzz_replay, one
-# binary for all of them, which runs every file of fuzz/x_corpus as the test x_fuzz.
+# dray_fuzz(NAME x DEPS ...): fuzz/x_fuzz.cc. With the fuzz preset a libFuzzer binary x_fuzz, which joins the target fuzzers. Otherwise the
+# file joins fuzz_replay, one binary for all of them. The test x_fuzz runs every file of fuzz/x_corpus.
 function(dray_fuzz)
   cmake_parse_arguments(A "" "NAME" "DEPS" ${ARGN})
   set(target ${A_NAME}_fuzz)
@@ -81,6 +87,10 @@ function(dray_fuzz)
     target_link_libraries(${target} PRIVATE dray_options ${A_DEPS})
     dray_common_headers(${target})
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${DRAY_BIN_DIR}")
+    add_dependencies(fuzzers ${target})
+    add_test(NAME ${target} COMMAND ${target} -runs=0 -timeout=60 "${CMAKE_CURRENT_SOURCE_DIR}/${A_NAME}_corpus")
+    set_tests_properties(${target} PROPERTIES LABELS fuzz)
+    dray_tests_take(300 ${target})
     return()
   endif()
   # Every target's one function has the same name, which libFuzzer prescribes.
@@ -89,7 +99,8 @@ function(dray_fuzz)
   target_link_libraries(fuzz_replay PRIVATE ${A_DEPS})
   set_property(GLOBAL APPEND_STRING PROPERTY DRAY_FUZZ_TARGETS "DRAY_FUZZ_TARGET(${target})\n")
   add_test(NAME ${target} COMMAND fuzz_replay ${target} "${CMAKE_CURRENT_SOURCE_DIR}/${A_NAME}_corpus")
-  set_tests_properties(${target} PROPERTIES LABELS fuzz TIMEOUT 300)
+  set_tests_properties(${target} PROPERTIES LABELS fuzz)
+  dray_tests_take(300 ${target})
 endfunction()
 
 # dray_bench(NAME x DEPS ...): bench/x_bench.cc, compiled once and linked three times: benchmarks, which has all of them (`make bench`),

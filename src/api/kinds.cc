@@ -234,8 +234,10 @@ std::vector<ObjectNode> ObjectsIn(const DocumentNode& document,
   const std::string api_version = ScalarAt(document, "apiVersion");
   const std::string kind = ScalarAt(document, "kind");
   const Member* items = document.Find("items");
+  // Go writes null for a list that was never filled.
   const bool list = kind.ends_with("List") && items != nullptr &&
-                    items->value.kind == DocumentNode::Kind::kList &&
+                    (items->value.kind == DocumentNode::Kind::kList ||
+                     items->value.kind == DocumentNode::Kind::kNull) &&
                     FindKind(api_version, kind) == nullptr;
   if (!list) return {{api_version, kind, &document}};
   std::vector<ObjectNode> objects;

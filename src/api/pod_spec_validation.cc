@@ -9,6 +9,8 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "api/internal/kind_validation.h"
 #include "api/internal/name_validation.h"
@@ -120,6 +122,83 @@ void CheckSchedulingGroup(Report& report, const Path& at, const PodSpec& spec) {
   }
 }
 
+const NodeAffinity* NodeAffinityOf(const PodSpec& spec) {
+  return spec.affinity ? spec.affinity->node_affinity.get() : nullptr;
+}
+
+// To pods it is near to, or far from, the same ones as before.
+void PutBackNodeAffinity(Box<Affinity>& next, const Box<Affinity>& stored) {
+  Affinity changed = next ? *next : Affinity();
+  changed.node_affinity = stored ? stored->node_affinity : Box<NodeAffinity>();
+  if (changed == (stored ? *stored : Affinity())) {
+    next = stored;
+  } else {
+    next = std::move(changed);
+  }
+}
+
+// Each requirement that was there is still there, where it was.
+bool OnlyAdds(const std::vector<NodeSelectorRequirement>& next,
+              const std::vector<NodeSelectorRequirement>& stored) {
+  return next.size() >= stored.size() && std::equal(stored.begin(), stored.end(), next.begin());
+}
+bool OnlyAdds(const NodeSelectorTerm& next, const NodeSelectorTerm& stored) {
+  // A term without requirements fits no node.
+  const bool none = stored.match_expressions.empty() && stored.match_fields.empty();
+  if (none && (!next.match_expressions.empty() || !next.match_fields.empty())) return false;
+  return OnlyAdds(next.match_expressions, stored.match_expressions) &&
+         OnlyAdds(next.match_fields, stored.match_fields);
+}
+
+// Of a pod that is held back: it may be made to fit fewer nodes, and not more or others.
+void CheckNarrowing(Report& report, const Path& at, const PodSpec& next, const PodSpec& stored) {
+  if (stored.scheduling_gates.empty()) return;
+  const bool kept = std::ranges::all_of(stored.node_selector, [&](const auto& label) {
+    const std::string* value = next.node_selector.Find(label.first.view());
+    return value != nullptr && *value == label.second;
+  });
+  if (!kept) {
+    report.InvalidAsIs(at.Child("nodeSelector"), "<value omitted>",
+                       "only additions are allowed (no mutations or deletions)");
+  }
+  const NodeAffinity* before = NodeAffinityOf(stored);
+  if (before == nullptr || !before->required || before->required->node_selector_terms.empty()) {
+    return;
+  }
+  const Path affinity = at.Child("affinity");
+  const Path node_affinity = affinity.Child("nodeAffinity");
+  const Path required = node_affinity.Child("requiredDuringSchedulingIgnoredDuringExecution");
+  const Path terms = required.Child("nodeSelectorTerms");
+  const NodeAffinity* after = NodeAffinityOf(next);
+  const std::vector<NodeSelectorTerm> none;
+  const auto& had = before->required->node_selector_terms;
+  const auto& has =
+      after != nullptr && after->required ? after->required->node_selector_terms : none;
+  if (has.size() != had.size()) {
+    return report.InvalidAsIs(
+        terms, "<value omitted>",
+        "no additions/deletions to non-empty NodeSelectorTerms list are allowed");
+  }
+  for (std::size_t i = 0; i < had.size(); ++i) {
+    if (OnlyAdds(has[i], had[i])) continue;
+    report.InvalidAsIs(terms.Index(i), "<value omitted>",
+                       "only additions are allowed (no mutations or deletions)");
+  }
+}
+
+// A pod that has been promised a time never gets more.
+void CheckDeadlineUpdate(Report& report, const Path& at, const PodSpec& next,
+                         const PodSpec& stored) {
+  const auto& before = stored.active_deadline_seconds;
+  const auto& after = next.active_deadline_seconds;
+  if (!before) return;
+  if (!after) {
+    report.InvalidAsIs(at, "null", "must not update from a positive integer to nil value");
+  } else if (*after > *before) {
+    report.InvalidNumber(at, *after, "must be less than or equal to previous value");
+  }
+}
+
 // Whether what may change is all that has changed: with that put back, both are equal.
 bool OnlyMutableChanged(PodSpec next, const PodSpec& stored) {
   const auto put_back = [](std::vector<Container>& after, const std::vector<Container>& before) {
@@ -139,10 +218,10 @@ bool OnlyMutableChanged(PodSpec next, const PodSpec& stored) {
                                [&](const auto& one) { return texts.contains(EncodeJson(one)); });
   };
   if (holds_all(next.tolerations, stored.tolerations)) next.tolerations = stored.tolerations;
-  // A pod that is held back may also be made to fit fewer nodes.
+  // A pod that is held back may also be made to fit fewer nodes: see CheckNarrowing.
   if (!stored.scheduling_gates.empty()) {
     next.node_selector = stored.node_selector;
-    next.affinity = stored.affinity;
+    PutBackNodeAffinity(next.affinity, stored.affinity);
   }
   if (holds_all(stored.scheduling_gates, next.scheduling_gates)) {
     next.scheduling_gates = stored.scheduling_gates;
@@ -222,6 +301,8 @@ void ValidatePodUpdate(Report& report, const Pod& pod, const Pod& old) {
     report.Forbidden(spec, kMayChange);
     return;
   }
+  CheckDeadlineUpdate(report, spec.Child("activeDeadlineSeconds"), pod.spec, old.spec);
+  CheckNarrowing(report, spec, pod.spec, old.spec);
   ValidatePodSpec(report, spec, pod.spec, pod.metadata.name);
 }
 

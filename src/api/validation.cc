@@ -4,8 +4,10 @@
 #include "api/internal/described_kinds.h"
 #include "api/internal/kind_validation.h"
 #include "api/internal/meta_validation.h"
+#include "api/internal/node_validation.h"
 #include "api/internal/priority_class_validation.h"
 #include "api/internal/report.h"
+#include "api/internal/revision_validation.h"
 #include "base/check.h"
 
 namespace dray::api {
@@ -76,6 +78,12 @@ ErrorList ValidateCreate(const Object& object, const ValidationOptions& options)
     internal::ValidatePriorityClass(report, *row, nullptr);
   } else if (const auto* request = object.As<CertificateSigningRequest>()) {
     internal::ValidateCertificateRequest(report, *request);
+  } else if (const auto* node = object.As<Node>()) {
+    internal::ValidateNode(report, *node, nullptr);
+  } else if (const auto* lease = object.As<Lease>()) {
+    internal::ValidateLease(report, *lease);
+  } else if (const auto* revision = object.As<ControllerRevision>()) {
+    internal::ValidateRevision(report, *revision, nullptr);
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribed(report, object, nullptr);
   } else {
@@ -141,6 +149,12 @@ ErrorList ValidateUpdate(const Object& object, const Object& old,
     internal::ValidatePriorityClass(report, *row, old.As<PriorityClass>());
   } else if (const auto* request = object.As<CertificateSigningRequest>()) {
     internal::ValidateCertificateRequest(report, *request);
+  } else if (const auto* node = object.As<Node>()) {
+    internal::ValidateNode(report, *node, old.As<Node>());
+  } else if (const auto* lease = object.As<Lease>()) {
+    internal::ValidateLease(report, *lease);
+  } else if (const auto* revision = object.As<ControllerRevision>()) {
+    internal::ValidateRevision(report, *revision, old.As<ControllerRevision>());
   } else if (internal::IsDescribed(object)) {
     internal::ValidateDescribed(report, object, &old);
   } else {

@@ -15,6 +15,7 @@
 #include "api/internal/kind_validation.h"
 #include "api/internal/name_validation.h"
 #include "api/internal/pod_validation.h"
+#include "api/internal/revision_validation.h"
 #include "api/internal/workload_validation.h"
 #include "api/limit_range.h"
 #include "api/stateful_set.h"
@@ -194,6 +195,13 @@ void CheckLimits(Report& report, const Path& at, const LimitRangeItem& item) {
       report.Forbidden(at.Child("defaultRequest"), "may not be specified when `type` is 'Pod'");
     }
   }
+  // Claims for volumes ask for nothing else.
+  if (item.type == kLimitTypeClaim && !item.min.contains("storage") &&
+      !item.max.contains("storage")) {
+    report.Required(
+        at.Child("limits"),
+        "either minimum or maximum storage value is required, but neither was provided");
+  }
   const auto below = [&](std::string_view name, const Map<base::Quantity>& lower,
                          const Map<base::Quantity>& upper, std::string_view upper_name) {
     const Path field = at.Child(name);
@@ -291,6 +299,17 @@ void ValidateLimitRange(Report& report, const LimitRange& range) {
   }
   CheckUnique(report, limits, range.spec.limits,
               [](const LimitRangeItem& item) -> std::string_view { return item.type; });
+}
+
+// What was once is what a rollback goes back to.
+void ValidateRevision(Report& report, const ControllerRevision& revision,
+                      const ControllerRevision* old) {
+  if (revision.revision < 0) {
+    report.InvalidNumber(Path("revision"), revision.revision, "must be greater than or equal to 0");
+  }
+  if (old != nullptr && revision.data != old->data) {
+    report.InvalidAsIs(Path("data"), "<value omitted>", "field is immutable");
+  }
 }
 
 }  // namespace dray::api::internal

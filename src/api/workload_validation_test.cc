@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "api/daemon_set.h"
 #include "api/job.h"
+#include "api/node.h"
 #include "api/pod.h"
 #include "api/strategy.h"
 #include "api/validation.h"
@@ -25,7 +27,7 @@ using ::testing::IsEmpty;
 // As it is stored, so that only the rules in question say something.
 Object From(std::string_view yaml) {
   Object object = testing::ObjectsFrom(yaml).at(0);
-  object.MutableMetadata().namespace_ = "default";
+  object.MutableMetadata().namespace_ = object.kind().namespaced ? "default" : "";
   return object;
 }
 Object Stored(Object object) {
@@ -118,6 +120,138 @@ TEST(WorkloadRules, OfAPodOnlyLittleMayChange) {
               ElementsAre(HasSubstr("spec: Forbidden")));
   EXPECT_THAT(after([](PodSpec& spec) { spec.resource_claims.emplace_back().name = "c"; }),
               ElementsAre(HasSubstr("spec: Forbidden")));
+}
+
+// What a pod has been promised, and what it was held back for, does not become more.
+TEST(WorkloadRules, APodIsNarrowedOnly) {
+  const Object stored = From(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: i}], "
+      "activeDeadlineSeconds: 100, nodeSelector: {a: b}, schedulingGates: [{name: x/y}], affinity: "
+      "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+      "[{matchExpressions: [{key: k, operator: Exists}]}]}}, podAntiAffinity: "
+      "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: t, labelSelector: {}}]}}}}");
+  const auto after = [&](auto change) {
+    Object next = stored;
+    change(next.Mutable<Pod>()->spec);
+    return Texts(ValidateUpdate(Stored(next), Stored(stored), {}));
+  };
+  EXPECT_THAT(after([](PodSpec& spec) { spec.active_deadline_seconds = 50; }), IsEmpty());
+  EXPECT_THAT(after([](PodSpec& spec) { spec.active_deadline_seconds = 101; }),
+              ElementsAre(HasSubstr("spec.activeDeadlineSeconds: Invalid value: 101: must be less "
+                                    "than or equal to previous value")));
+  EXPECT_THAT(after([](PodSpec& spec) { spec.active_deadline_seconds.reset(); }),
+              ElementsAre(HasSubstr("must not update from a positive integer to nil value")));
+  EXPECT_THAT(after([](PodSpec& spec) { spec.node_selector["c"] = "d"; }), IsEmpty());
+  const auto only_additions = HasSubstr("only additions are allowed (no mutations or deletions)");
+  EXPECT_THAT(after([](PodSpec& spec) { spec.node_selector["a"] = "d"; }),
+              ElementsAre(only_additions));
+  EXPECT_THAT(after([](PodSpec& spec) { spec.node_selector.clear(); }),
+              ElementsAre(only_additions));
+  const auto terms = [](PodSpec& spec) -> std::vector<NodeSelectorTerm>& {
+    return spec.affinity->node_affinity->required->node_selector_terms;
+  };
+  EXPECT_THAT(after([&](PodSpec& spec) {
+                terms(spec)[0].match_expressions.push_back({.key = "l", .operator_ = "Exists"});
+                spec.affinity->node_affinity->preferred.push_back(
+                    {.weight = 1,
+                     .preference = {.match_expressions = {{.key = "l", .operator_ = "Exists"}}}});
+              }),
+              IsEmpty());
+  EXPECT_THAT(after([&](PodSpec& spec) { terms(spec)[0].match_expressions[0].key = "l"; }),
+              ElementsAre(only_additions));
+  EXPECT_THAT(after([&](PodSpec& spec) { terms(spec).push_back(terms(spec)[0]); }),
+              ElementsAre(HasSubstr("no additions/deletions to non-empty NodeSelectorTerms list")));
+  EXPECT_THAT(after([](PodSpec& spec) { spec.affinity->node_affinity.reset(); }),
+              ElementsAre(HasSubstr("no additions/deletions")));
+  EXPECT_THAT(after([](PodSpec& spec) { spec.affinity->pod_anti_affinity.reset(); }),
+              ElementsAre(HasSubstr("spec: Forbidden: pod updates may not change fields")));
+  EXPECT_THAT(after([](PodSpec& spec) { spec.affinity.reset(); }),
+              ElementsAre(HasSubstr("spec: Forbidden: pod updates may not change fields")));
+}
+
+TEST(NodeRules, TaintsAreThoseThatKeepPodsAway) {
+  EXPECT_THAT(
+      Of("{apiVersion: v1, kind: Node, metadata: {name: node}, spec: {taints: [{key: a, effect: "
+         "NoSchedule}, {key: a, effect: NoExecute}]}}"),
+      IsEmpty());
+  EXPECT_THAT(
+      Of("{apiVersion: v1, kind: Node, metadata: {name: node}, spec: {taints: [{key: a, effect: "
+         "NoSchedule}, {key: a, value: b, effect: NoSchedule}, {key: no blanks, value: no blanks, "
+         "effect: Foo}, {}]}}"),
+      ElementsAre(HasSubstr("spec.taints[1]: Duplicate value: \"a:NoSchedule\""),
+                  HasSubstr("spec.taints[2].key: Invalid value"),
+                  HasSubstr("spec.taints[2].value: Invalid value"),
+                  HasSubstr("spec.taints[2].effect: Unsupported value: \"Foo\""),
+                  HasSubstr("spec.taints[3].key: Required value"),
+                  HasSubstr("spec.taints[3].effect: Required value")));
+}
+
+TEST(NodeRules, AddressesOfPodsAndTheMachineStay) {
+  const Object stored = From(
+      "{apiVersion: v1, kind: Node, metadata: {name: node}, spec: {podCIDR: 10.0.0.0/24, podCIDRs: "
+      "[10.0.0.0/24], providerID: cloud://a, taints: [{key: old}]}}");
+  const auto after = [&](auto change) {
+    Object next = stored;
+    change(next.Mutable<Node>()->spec);
+    return Texts(ValidateUpdate(Stored(next), Stored(stored), {}));
+  };
+  // What was stored before there was a rule keeps nobody from changing something else.
+  EXPECT_THAT(after([](NodeSpec& spec) { spec.unschedulable = true; }), IsEmpty());
+  EXPECT_THAT(after([](NodeSpec& spec) { spec.taints[0].value = "x"; }),
+              ElementsAre(HasSubstr("spec.taints[0].effect: Required value")));
+  EXPECT_THAT(
+      after([](NodeSpec& spec) { spec.pod_cidr = "10.1.0.0/24"; }),
+      ElementsAre(HasSubstr("spec.podCIDRs: Forbidden: node updates may not change podCIDR")));
+  EXPECT_THAT(after([](NodeSpec& spec) {
+                spec.pod_cidr.clear();
+                spec.pod_cidrs.clear();
+              }),
+              ElementsAre(HasSubstr("spec.podCIDRs: Forbidden")));
+  EXPECT_THAT(after([](NodeSpec& spec) { spec.provider_id = "cloud://b"; }),
+              ElementsAre(HasSubstr("spec.providerID: Forbidden")));
+  EXPECT_THAT(Of("{apiVersion: v1, kind: Node, metadata: {name: node}, spec: {podCIDRs: [here, "
+                 "10.0.0.0/24, 10.0.0.0/24]}}"),
+              ElementsAre(HasSubstr("spec.podCIDRs: Too many"), HasSubstr("spec.podCIDRs[0]"),
+                          HasSubstr("spec.podCIDRs[2]: Duplicate value")));
+}
+
+TEST(RevisionRules, WhatWasStays) {
+  const Object stored = From(
+      "{apiVersion: apps/v1, kind: ControllerRevision, metadata: {name: r}, revision: 1, data: {a: "
+      "1}}");
+  const auto after = [&](auto change) {
+    Object next = stored;
+    change(*next.Mutable<ControllerRevision>());
+    return Texts(ValidateUpdate(Stored(next), Stored(stored), {}));
+  };
+  EXPECT_THAT(after([](ControllerRevision& next) { next.revision = 2; }), IsEmpty());
+  EXPECT_THAT(after([](ControllerRevision& next) { next.data.text = R"({ "a" : 1 })"; }),
+              IsEmpty());
+  EXPECT_THAT(after([](ControllerRevision& next) { next.data.text = R"({"a":2})"; }),
+              ElementsAre(HasSubstr("data: Invalid value")));
+  EXPECT_THAT(after([](ControllerRevision& next) { next.revision = -1; }),
+              ElementsAre(HasSubstr("revision: Invalid value: -1")));
+}
+
+TEST(LimitRules, OfClaimsForVolumesAreAboutStorage) {
+  EXPECT_THAT(Of("{apiVersion: v1, kind: LimitRange, metadata: {name: r}, spec: {limits: [{type: "
+                 "PersistentVolumeClaim, max: {cpu: 1}}]}}"),
+              ElementsAre(HasSubstr("spec.limits[0].limits: Required value: either minimum or "
+                                    "maximum storage value is required")));
+  EXPECT_THAT(Of("{apiVersion: v1, kind: LimitRange, metadata: {name: r}, spec: {limits: [{type: "
+                 "PersistentVolumeClaim, max: {storage: 1Gi}}]}}"),
+              IsEmpty());
+}
+
+TEST(LeaseRules, TimesArePositive) {
+  EXPECT_THAT(Of("{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: l}, spec: "
+                 "{holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 0}}"),
+              IsEmpty());
+  EXPECT_THAT(Of("{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: l}, spec: "
+                 "{leaseDurationSeconds: 0, leaseTransitions: -1}}"),
+              ElementsAre(HasSubstr("spec.leaseDurationSeconds: Invalid value: 0: must be greater "
+                                    "than 0"),
+                          HasSubstr("spec.leaseTransitions: Invalid value: -1")));
 }
 
 TEST(WorkloadRules, ASelectorStays) {

@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -47,7 +49,11 @@ int main(int argc, char** argv) {
     return dray::container::ShimMain({args.begin() + 1, args.end()});
   }
   const int code = dray::cli::Run(args, std::cin, std::cout, std::cerr, env);
+  errno = 0;
   std::cout.flush();
-  // A full disk or a closed pipe must not look like success.
-  return code == dray::cli::kExitOk && !std::cout ? 1 : code;
+  if (std::cout) return code;
+  // A full disk or a closed descriptor must not look like an answer, whatever that was.
+  std::cerr << "error: standard output cannot be written"
+            << (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()) << '\n';
+  return dray::cli::kExitUsage;
 }

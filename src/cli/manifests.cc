@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/internal/json_stream.h"
 #include "cli/internal/unknown_kind.h"
 #include "fmt/format.h"
 
@@ -37,8 +38,8 @@ std::vector<api::DocumentNode> Parse(const SourceFile& file,
   if (IsJsonFile(file) || StartsLikeJson(file.text)) {
     // Not left to the YAML parser, which has something against tabs.
     std::vector<api::Diagnostic> json_diagnostics;
-    std::vector<api::DocumentNode> documents;
-    documents.push_back(api::ParseJson(file.text, json_diagnostics));
+    std::vector<api::DocumentNode> documents =
+        internal::ParseJsonStream(file.text, json_diagnostics);
     if (json_diagnostics.empty()) return documents;
     if (IsJsonFile(file)) {
       diagnostics = std::move(json_diagnostics);
@@ -105,8 +106,12 @@ class Reader {
       Report(Level::kError, "TypeMismatch", id, id.position,
              "expected an object with apiVersion and kind");
     } else if (source.kind == "List") {  // or it would have been taken apart
+      const api::Member* items = source.node->Find("items");
+      const bool inner = items != nullptr && items->value.kind == api::DocumentNode::Kind::kList;
       Report(Level::kError, "TypeMismatch", id, id.position,
-             "a List has its objects in a list called items");
+             inner ? "a List inside of a List is not read, here as by kubectl"
+                   : "a List has its objects in a list called items",
+             inner ? "put its items into the outer List" : "");
     } else if (complete && api::FindKind(source.api_version, source.kind) == nullptr) {
       UnknownKind(id, source);
     } else {

@@ -69,6 +69,48 @@ TEST(Validate, AnEmptyFileIsAWarning) {
   EXPECT_EQ(outcome.out, "<stdin>:1:1: warning: this file contains no object\n");
 }
 
+// As two answers of `kubectl get -o json` in one file, which kubectl reads.
+TEST(Validate, ReadsJsonObjectsOneAfterTheOther) {
+  const auto with_name = [](std::string_view name) {
+    return fmt::format(
+        "{{\"apiVersion\": \"resource.k8s.io/v1\", \"kind\": \"DeviceClass\",\n"
+        "  \"metadata\": {{\"name\": \"{}\", \"annotations\": {{\"a\": \"}}\\\"{{\"}}}}}}",
+        name);
+  };
+  const TempFolder folder;
+  const std::string file =
+      folder.Write("dump.json", with_name("a") + "\n" + with_name("b") + with_name("UPPER") + "\n");
+  const Outcome outcome = RunLine({"validate", "-f", file});
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out, StartsWith(file + ":5:"));
+  EXPECT_EQ(outcome.err, "3 objects in 1 file: 1 error, 0 warnings\n");
+  // Standard input has no name that says what it is.
+  EXPECT_EQ(ValidateText(with_name("a") + "\n" + with_name("b")).code, kExitOk);
+  const std::string broken = folder.Write("broken.json", with_name("a") + "\n  {\"x\": }\n");
+  const Outcome refused = RunLine({"validate", "-f", broken});
+  EXPECT_EQ(refused.code, kExitUsage);
+  EXPECT_THAT(refused.out, StartsWith(broken + ":3:9: error: not valid JSON: "));
+  const std::string stray = folder.Write("stray.json", with_name("a") + " garbage");
+  EXPECT_THAT(RunLine({"validate", "-f", stray}).out,
+              HasSubstr("more text after the end of the document"));
+}
+
+// Go writes null for a list that was never filled.
+TEST(Validate, AListMayBeNull) {
+  const Outcome outcome = ValidateText(R"({"apiVersion":"v1","kind":"PodList","items":null})");
+  EXPECT_EQ(outcome.code, kExitOk);
+  EXPECT_EQ(outcome.err, "0 objects in 1 file: 0 errors, 0 warnings\n");
+}
+
+TEST(Validate, AListInsideOfAListIsTold) {
+  const Outcome outcome = ValidateText(
+      R"({"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","items":[]}]})");
+  EXPECT_EQ(outcome.code, kExitFindings);
+  EXPECT_THAT(outcome.out,
+              AllOf(HasSubstr("a List inside of a List is not read, here as by kubectl"),
+                    HasSubstr("put its items into the outer List")));
+}
+
 TEST(Validate, ReadsJson) {
   const TempFolder folder;
   const std::string file =

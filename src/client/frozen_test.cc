@@ -92,7 +92,7 @@ class FrozenTest : public ::testing::TestWithParam<bool> {
     return true;
   }
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   base::Mutex mutex_;
   Rule rule_ ABSL_GUARDED_BY(mutex_);
   TestServer server_{{}, GetParam()};

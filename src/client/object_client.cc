@@ -262,6 +262,13 @@ StatusOr<api::Object> ObjectClient::UpdateStatus(const api::Object& object) cons
                object);
 }
 
+StatusOr<api::Object> ObjectClient::Finalize(const api::Object& object) const {
+  const api::ObjectMeta& metadata = object.metadata();
+  return Write("PUT",
+               Place(Served(object.kind()), metadata.namespace_, metadata.name) + "/finalize",
+               object);
+}
+
 StatusOr<api::Object> ObjectClient::UpdateApproval(const api::Object& object) const {
   const api::ObjectMeta& metadata = object.metadata();
   return Write("PUT",

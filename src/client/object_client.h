@@ -45,6 +45,8 @@ class ObjectClient {
   StatusOr<api::Object> Create(const api::Object& object) const;
   StatusOr<api::Object> Update(const api::Object& object) const;
   StatusOr<api::Object> UpdateStatus(const api::Object& object) const;
+  // Of a namespace that nothing keeps any more: servers take that by this door alone.
+  StatusOr<api::Object> Finalize(const api::Object& object) const;
   // Of a request for a certificate: the conditions that say what was decided.
   StatusOr<api::Object> UpdateApproval(const api::Object& object) const;
   // A JSON merge patch.

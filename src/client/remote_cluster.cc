@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "api/namespace.h"
 #include "api/pod.h"
 #include "api/shown_name.h"
 #include "client/internal/inbox.h"
@@ -150,7 +151,10 @@ StatusOr<api::Object> RemoteCluster::Create(api::Object object) {
 }
 
 StatusOr<api::Object> RemoteCluster::Update(api::Object object) {
-  return Named(client_.Update(object), object);
+  const auto* space = object.As<api::Namespace>();
+  const bool emptied = space != nullptr && space->metadata.deletion_timestamp.has_value() &&
+                       space->spec.finalizers.empty();
+  return Named(emptied ? client_.Finalize(object) : client_.Update(object), object);
 }
 
 StatusOr<api::Object> RemoteCluster::UpdateStatus(api::Object object) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <thread>
 
+#include "api/namespace.h"
 #include "client/server_for_test.h"
 #include "testing/cluster_contract.h"
 
@@ -48,6 +49,27 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(ClusterMaker{"Http1", [] { return std::make_unique<RemoteHolder>(false); }},
                       ClusterMaker{"Http2", [] { return std::make_unique<RemoteHolder>(true); }}),
     NameOf);
+
+// Controllers in a process of their own let a namespace go by the only door that servers have for it.
+TEST(RemoteNamespaces, AnEmptyOneGoes) {
+  client::TestServer server;
+  const std::unique_ptr<client::HttpClient> http = server.Connect();
+  client::RemoteCluster cluster(*http, server.clock(), {.component = "test"});
+  const api::KindInfo& kind = api::HubKind(api::TypeInfoOf<api::Namespace>());
+  api::Namespace team;
+  team.metadata.name = "team";
+  ASSERT_THAT(cluster.Create(api::Object::Of(team)), IsOk());
+  ASSERT_THAT(cluster.Delete(kind, "", "team", ""), IsOk());
+  const auto leaving = cluster.Find(kind, "", "team");
+  ASSERT_THAT(leaving, IsOk());
+  ASSERT_TRUE(leaving->has_value());
+  api::Object emptied = **leaving;
+  emptied.Mutable<api::Namespace>()->spec.finalizers.clear();
+  ASSERT_THAT(cluster.Update(emptied), IsOk());
+  const auto gone = cluster.Find(kind, "", "team");
+  ASSERT_THAT(gone, IsOk());
+  EXPECT_FALSE(gone->has_value());
+}
 
 // A server has its own time for events, and whoever may write them need not be allowed to delete.
 TEST(RemoteEvents, ThoseThatAreForgottenStayOnTheServer) {

@@ -329,7 +329,7 @@ class WithheldTest : public ::testing::Test {
     return cluster_->Watch(kinds);
   }
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   TestServer server_;
   Role role_;
   std::atomic<bool> can_do_without_ = true;

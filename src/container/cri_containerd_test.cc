@@ -224,7 +224,7 @@ class ContainerdTest : public ::testing::Test {
   };
   static inline World* world_ = nullptr;
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   SandboxConfig pod_;
   std::unique_ptr<Runtime> runtime_;
 };

@@ -99,7 +99,7 @@ class RuncProcessesTest : public ::testing::Test {
 
   const files::TemporaryFolder folder_;
   const std::string cgroup_ = fmt::format("/dray-processes-{}", ::getpid());
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   std::unique_ptr<Janitor> janitor_;
   std::unique_ptr<image::Store> store_;
   std::unique_ptr<Runtime> runtime_;

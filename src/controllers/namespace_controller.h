@@ -4,6 +4,7 @@
 // deleted stays until everything in it is gone. That is deleted here.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -32,8 +33,13 @@ class NamespaceController final : public Reconciler {
   Status SetPhase(const api::Object& object, std::string_view phase);
   // Says in the namespace's status why it does not go.
   Status TellWhyItStays(const api::Object& leaving, const Status& why);
+  // Says there what is left in it, and which finalizers that waits for. Not of one that is empty in a
+  // moment, and now and then while it becomes less.
+  Status TellWhatRemains(const api::Object& leaving, const absl::btree_set<ObjectKey>& contents);
 
   base::StringMap<absl::btree_set<ObjectKey>> contents_;  // by namespace
+  // When it is told next what is left, by the uid of the namespace.
+  base::StringMap<std::chrono::nanoseconds> tell_at_;
 };
 
 }  // namespace dray::controllers

@@ -71,6 +71,58 @@ TEST_F(NamespaceTest, WaitsForWhatIsHeld) {
   EXPECT_FALSE(scene_.Has<api::Namespace>("ns", ""));
 }
 
+// Whoever looks at a namespace that does not go sees why, in Kubernetes's words.
+TEST_F(NamespaceTest, SaysWhatKeepsIt) {
+  AddNamespace("ns");
+  api::Pod held = PodNamed("held");
+  held.metadata.finalizers = {"example.com/wait", "b.example.com/too"};
+  scene_.Add(held);
+  held.metadata.name = "another";
+  held.metadata.finalizers.pop_back();
+  scene_.Add(held);
+  api::ResourceClaim claim = ClaimNamed("c");
+  claim.metadata.finalizers = {"example.com/wait"};
+  scene_.Add(claim);
+  scene_.Delete<api::Namespace>("ns", "");
+  controller_.Sync();
+  // One that is empty in a moment is not told about.
+  EXPECT_THAT(Get("ns").status.conditions, IsEmpty());
+  scene_.clock().Advance(std::chrono::seconds(3));
+  controller_.Sync();
+  const auto conditions = Get("ns").status.conditions;
+  ASSERT_THAT(conditions, SizeIs(2));
+  EXPECT_EQ(conditions[0].type, "NamespaceContentRemaining");
+  EXPECT_EQ(conditions[0].status, "True");
+  EXPECT_EQ(conditions[0].reason, "SomeResourcesRemain");
+  EXPECT_EQ(conditions[0].message,
+            "Some resources are remaining: pods. has 2 resource instances, "
+            "resourceclaims.resource.k8s.io has 1 resource instances");
+  EXPECT_EQ(conditions[1].type, "NamespaceFinalizersRemaining");
+  EXPECT_EQ(conditions[1].message,
+            "Some content in the namespace has finalizers remaining: b.example.com/too in 1 "
+            "resource instances, example.com/wait in 3 resource instances");
+  // Not at each change, and nothing is written when nothing has changed.
+  scene_.clock().Advance(std::chrono::seconds(11));
+  EXPECT_EQ(controller_.Sync(), 0u);
+  for (const char* name : {"held", "another"}) {
+    held = scene_.Get<api::Pod>(name);
+    held.metadata.finalizers.clear();
+    scene_.Put(held);
+  }
+  controller_.Sync();
+  EXPECT_EQ(Get("ns").status.conditions[0].message, conditions[0].message);
+  scene_.clock().Advance(std::chrono::seconds(11));
+  controller_.Sync();
+  EXPECT_EQ(
+      Get("ns").status.conditions[0].message,
+      "Some resources are remaining: resourceclaims.resource.k8s.io has 1 resource instances");
+  claim = scene_.Get<api::ResourceClaim>("c");
+  claim.metadata.finalizers.clear();
+  scene_.Put(claim);
+  controller_.Sync();
+  EXPECT_FALSE(scene_.Has<api::Namespace>("ns", ""));
+}
+
 TEST_F(NamespaceTest, WhatComesWhileItLeavesGoes) {
   AddNamespace("ns");
   api::Pod held = PodNamed("held");

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <ranges>
+#include <iterator>
+#include <vector>
 
 #include "api/taints.h"
 #include "base/seconds.h"
@@ -22,9 +23,10 @@ std::array<const api::KindInfo*, 2> Kinds() { return {&KindOf<api::Node>(), &Kin
 
 bool Evicts(const api::Taint& taint) { return taint.effect == api::kTaintEffectNoExecute; }
 
-bool SameEvictions(const api::Node& a, const api::Node& b) {
-  return std::ranges::equal(a.spec.taints | std::views::filter(Evicts),
-                            b.spec.taints | std::views::filter(Evicts));
+std::vector<api::Taint> EvictingTaints(const api::Node& node) {
+  std::vector<api::Taint> evicting;
+  std::ranges::copy_if(node.spec.taints, std::back_inserter(evicting), Evicts);
+  return evicting;
 }
 
 // Since when it is on its node.
@@ -70,8 +72,9 @@ void TaintEviction::OnChange(const api::Object* before, const api::Object* after
   const api::Object& either = after != nullptr ? *after : *before;
   if (either.As<api::Node>() != nullptr) {
     const std::string& name = either.metadata().name;
-    const bool same = before != nullptr && after != nullptr &&
-                      SameEvictions(*before->As<api::Node>(), *after->As<api::Node>());
+    const bool same =
+        before != nullptr && after != nullptr &&
+        EvictingTaints(*before->As<api::Node>()) == EvictingTaints(*after->As<api::Node>());
     if (same) return;
     if (after != nullptr && std::ranges::any_of(after->As<api::Node>()->spec.taints, Evicts)) {
       tainted_.insert(name);

@@ -12,8 +12,12 @@ void HealthBoard::Report(std::vector<rpc::DeviceHealth> devices) {
   const base::MutexLock lock(mutex_);
   last_ = std::move(devices);
   at_ = clock_.Monotonic();
-  const std::vector<rpc::DeviceHealth>& report = last_;
-  std::erase_if(listeners_, [&](const auto& listener) { return !listener->Send(report); });
+  // Who has gone is not among them any more.
+  std::vector<std::shared_ptr<rpc::HealthReports>> listening;
+  for (auto& listener : listeners_) {
+    if (listener->Send(last_)) listening.push_back(std::move(listener));
+  }
+  listeners_ = std::move(listening);
 }
 
 void HealthBoard::Listen(std::shared_ptr<rpc::HealthReports> reports) {

@@ -65,7 +65,7 @@ std::optional<Rejection> Admit(const api::Pod& pod, const api::Map<base::Quantit
     const base::Quantity in_use = taken != nullptr ? *taken : base::Quantity();
     if (in_use + amount <= capacity) continue;
     // CPUs are counted in thousandths, as the kubelet does.
-    const auto shown = [&](const base::Quantity& value) {
+    const auto shown = [&name = name](const base::Quantity& value) {
       return fmt::to_string(name.view() == api::kResourceCpu ? value.MilliValue() : value.Value());
     };
     return out_of(name.view(), shown(amount), shown(in_use), shown(capacity));

@@ -79,9 +79,10 @@ std::set<std::string> ClaimManager::PodsUsing(const std::vector<DeviceName>& dev
   std::set<std::string> pods;
   for (const auto& [key, entry] : entries_) {
     for (const auto& [driver, state] : entry.state.drivers) {
-      const bool uses = std::ranges::any_of(state.devices, [&](const DeviceState& device) {
-        return wanted.contains(DeviceName{driver, device.pool, device.device});
-      });
+      const bool uses =
+          std::ranges::any_of(state.devices, [&, &driver = driver](const DeviceState& device) {
+            return wanted.contains(DeviceName{driver, device.pool, device.device});
+          });
       if (uses) pods.insert(entry.state.pods.begin(), entry.state.pods.end());
     }
   }

@@ -119,10 +119,11 @@ bool FitsAllocation(const ClaimState& state, const api::ResourceClaim& claim) {
   const auto& results = claim.status.allocation->devices.results;
   for (const auto& [driver, has] : state.drivers) {
     for (const DeviceState& device : has.devices) {
-      const bool allocated = std::ranges::any_of(results, [&](const auto& result) {
-        return result.driver == driver && result.pool == device.pool &&
-               result.device == device.device;
-      });
+      const bool allocated =
+          std::ranges::any_of(results, [&, &driver = driver](const auto& result) {
+            return result.driver == driver && result.pool == device.pool &&
+                   result.device == device.device;
+          });
       if (!allocated) return false;
     }
   }

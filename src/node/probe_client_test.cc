@@ -71,7 +71,7 @@ class ProbeClientTest : public ::testing::Test {
     return answer;
   }
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   container::NoneRuntime runtime_{clock_};
   HereOffload offload_;
   std::unique_ptr<ProbeClient> client_ = MakeProbeClient(offload_, runtime_);

@@ -189,7 +189,8 @@ TEST(UnseenLists, AreFilledBetterThanByAModelOfFgd) {
 // any have come.
 TEST(UnseenLists, AreFilledAsWellWhenPodsWithoutDevicesComeFirst) {
   Sum sum;
-  const std::uint64_t seeds = Seeds(4);
+  // Of 80 lists the rule gives 0.3 points more; of four it may be less by chance.
+  const std::uint64_t seeds = Seeds(8);
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     List list = RandomList(seed, 1.3);
     std::ranges::stable_partition(
@@ -219,6 +220,8 @@ TEST(UnseenLists, AreFilledBetterWhenSmallPodsComeFirstAndTheMixIsSaid) {
               percent(told.fgd));
   EXPECT_GT(told.rule, told.fgd);
   EXPECT_GT(told.rule, learned.rule);
+  // What is kept for the unseen: without it three to six points more are missing.
+  EXPECT_GT(percent(learned.rule), percent(told.fgd) - 4);
 }
 
 }  // namespace

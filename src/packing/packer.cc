@@ -7,10 +7,12 @@
 
 namespace dray::packing {
 
-Packer::Packer(PackerOptions options) : options_(options), history_(options.history) {}
+Packer::Packer(PackerOptions options)
+    : options_(options), history_(options.history), variety_(options.variety) {}
 
 Packer::RequestNumber Packer::Learn(const Request& request, double times) {
   seen_ += times;
+  variety_.Learn(request, times);
   return history_.Learn(request, times);
 }
 
@@ -40,7 +42,7 @@ void Packer::Refresh() {
       }
     }
     prices_.Renew();
-    RenewScale(before);
+    RenewScale(before, std::exchange(unseen_, variety_.Worth()));
     prices_stale_ = false;
     next_prices_ = seen_ + options_.price_every;
     ++price_epoch_;
@@ -49,8 +51,8 @@ void Packer::Refresh() {
 
 // Room for a class never grows by a placement, so what a placement loses by prices falls at most as
 // much as the price that has fallen most. Classes that had no price before only add to it.
-void Packer::RenewScale(std::span<const Prices::Priced> before) {
-  double fallen = 1e9;
+void Packer::RenewScale(std::span<const Prices::Priced> before, double unseen_before) {
+  double fallen = unseen_before > 0 ? unseen_ / unseen_before : 1e9;
   for (const Prices::Priced& old : before) {
     const auto now = std::ranges::find(prices_.priced(), old.demand, &Prices::Priced::demand);
     fallen = std::min(fallen, now == prices_.priced().end() ? 0 : now->price / old.price);
@@ -178,7 +180,8 @@ std::int64_t Packer::Value(StateNumber number, std::int64_t at_least) {
 std::int64_t Packer::Scarcity(StateNumber number) {
   State& state = states_[number];
   if (state.price_epoch != price_epoch_ || !options_.memory) {
-    const double worth = prices_.priced().empty() ? 0 : prices_.WorthOf(state.state);
+    double worth = prices_.priced().empty() ? 0 : prices_.WorthOf(state.state);
+    if (unseen_ > 0) worth += unseen_ * static_cast<double>(RoomForSets(state.state));
     state.scarcity = std::llround(worth * options_.sequences.count);
     state.price_epoch = price_epoch_;
   }

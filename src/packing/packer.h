@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Packer: what it costs the cluster to put a request on a node: what the node could still take of
-// requests like those seen so far (Sequences) and what is scarce on it (Prices), before and after.
+// requests like those seen so far (Sequences), what is scarce on it (Prices) and what is kept for
+// requests that nobody has seen yet (Variety), before and after.
 // The node with the least cost is the one to choose.
 //
 // Exact: what is remembered changes no cost. Depends on what was seen, on the states and on the
@@ -24,12 +25,14 @@
 #include "packing/prices.h"
 #include "packing/sequences.h"
 #include "packing/shape.h"
+#include "packing/variety.h"
 
 namespace dray::packing {
 
 struct PackerOptions {
   HistoryOptions history;
   SequenceOptions sequences;
+  VarietyOptions variety;
   // Sequences are drawn anew when the history has grown by this factor and so many more; or, once
   // old requests are forgotten as fast as new ones come, has been replaced by so much.
   double growth = 1.3;
@@ -107,9 +110,12 @@ class Packer {
   // Changes when costs may have changed although the node did not.
   std::uint64_t epoch();
 
-  // What the node is worth: V, and V with P.
+  // What the node is worth: V, and V with P and W.
   std::int64_t ValueOf(NodeNumber node);
   std::int64_t WorthOf(NodeNumber node);
+  // Of an untouched unit, for each size of sets that it is part of: Variety::Worth when prices were
+  // made.
+  double unseen() const { return unseen_; }
 
   struct Statistics {
     std::uint64_t values = 0;      // states whose value was computed, or begun
@@ -128,7 +134,7 @@ class Packer {
     NodeState state;
     std::int64_t free = 0;
     PartialValue value;
-    std::int64_t scarcity = 0;
+    std::int64_t scarcity = 0;      // P and W
     std::uint64_t value_epoch = 0;  // when `value` was computed
     std::uint64_t price_epoch = 0;  // when `scarcity` was
     Slot slot = kNoSlot;            // while nodes are in it
@@ -169,7 +175,7 @@ class Packer {
   static Extent ExtentOf(const NodeState& state);
 
   void Refresh();  // sequences and prices, when they are due
-  void RenewScale(std::span<const Prices::Priced> before);
+  void RenewScale(std::span<const Prices::Priced> before, double unseen_before);
   Losses& LossesOf(RequestNumber request);
   void NewVersion(RequestNumber request);
   void Enter(NodeNumber node, StateNumber number);
@@ -187,6 +193,8 @@ class Packer {
   History history_;
   std::unique_ptr<Sequences> sequences_;
   Prices prices_;
+  Variety variety_;
+  double unseen_ = 0;
   std::vector<State> states_;
   absl::flat_hash_map<NodeState, StateNumber> numbers_;
   std::vector<StateNumber> nodes_;            // by node

@@ -28,6 +28,7 @@ std::uint32_t Below(Random& random, std::uint32_t n) {
 struct Profile {
   bool plain = false;  // one dimension, no groups, one demand: what the fast way takes
   std::uint32_t kinds = 2;
+  std::uint32_t units = 6;  // of a node, at most
 };
 
 // How many dimensions a kind has.
@@ -38,7 +39,7 @@ std::size_t Dims(const Profile& profile, std::size_t kind) {
 NodeState RandomNode(Random& random, const Profile& profile) {
   NodeState node{.left = {static_cast<std::int32_t>(Below(random, 64)),
                           static_cast<std::int32_t>(Below(random, 64)), 8}};
-  const std::uint32_t units = Below(random, 7);
+  const std::uint32_t units = Below(random, profile.units + 1);
   const std::uint32_t only = Below(random, profile.kinds);
   const bool mixed = Below(random, 3) == 0;
   for (std::uint32_t u = 0; u < units; ++u) {
@@ -92,7 +93,10 @@ TEST(SequencesProperty, FastAndSlowPlaceTheSame) {
   for (int seed = 1; seed <= Instances(60); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
-    const Profile profile{.plain = seed % 3 != 0, .kinds = 1 + Below(random, 4)};
+    const bool large = seed % 10 == 1;
+    const Profile profile{.plain = seed % 3 != 0,
+                          .kinds = 1 + Below(random, 4),
+                          .units = large ? std::uint32_t{kMaxUnits} : 6};
     History history;
     for (int i = 0; i < 12; ++i) {
       history.Learn(RandomRequest(random, profile), 1 + Below(random, 4));
@@ -103,6 +107,7 @@ TEST(SequencesProperty, FastAndSlowPlaceTheSame) {
     one_by_one.WithoutLanes();
     for (int i = 0; i < 20; ++i) {
       NodeState node = RandomNode(random, profile);
+      if (large) node.left = {400, 400, 300};
       Normalize(node);
       const std::int64_t slow = lanes.SlowValueOf(node);
       ASSERT_EQ(lanes.ValueOf(node), slow);
@@ -124,8 +129,9 @@ TEST(SequencesProperty, FastAndSlowPlaceTheSame) {
 // The rule as it is told, for a cluster of states.
 class Model {
  public:
-  Model(const History& history, const std::vector<NodeState>& nodes, Sequences& sequences)
-      : history_(history), nodes_(nodes), sequences_(sequences) {}
+  Model(const History& history, const std::vector<NodeState>& nodes, Sequences& sequences,
+        double unseen)
+      : history_(history), nodes_(nodes), sequences_(sequences), unseen_(unseen) {}
 
   double Worth(const NodeState& node) {
     double worth = static_cast<double>(sequences_.SlowValueOf(node));
@@ -159,6 +165,10 @@ class Model {
       const double price = asked / total * std::max(0.0, rest / room - 1);
       worth += price * static_cast<double>(RoomFor(of, node)) * sequences_.count();
     }
+    for (const std::uint32_t size : {1, 2, 4, 8}) {
+      const DemandClass set{.kinds = ~Kinds{0}, .count = size, .whole = true};
+      worth += unseen_ * static_cast<double>(RoomFor(set, node)) * sequences_.count();
+    }
     return worth;
   }
 
@@ -176,6 +186,7 @@ class Model {
   const History& history_;
   const std::vector<NodeState>& nodes_;
   Sequences& sequences_;
+  double unseen_;
 };
 
 TEST(PackerProperty, CostsAreThoseOfTheRule) {
@@ -200,8 +211,10 @@ TEST(PackerProperty, CostsAreThoseOfTheRule) {
     Sequences sequences(packer.history(), options.sequences, 1);
     for (int step = 0; step < 8; ++step) {
       const Request& request = requests[Below(random, 6)];
-      const auto number = packer.Find(request);
-      Model model(packer.history(), nodes, sequences);
+      // More that comes lets fall what is kept for the unseen, and bounds with it.
+      const auto number = step % 2 == 0 ? packer.Find(request) : packer.Learn(request);
+      packer.epoch();
+      Model model(packer.history(), nodes, sequences, packer.unseen());
       std::optional<std::int64_t> best;
       for (std::uint32_t n = 0; n < nodes.size(); ++n) {
         const auto want = model.Cost(nodes[n], request);

@@ -8,6 +8,7 @@
 #include "packing/fragmentation.h"
 #include "packing/packer.h"
 #include "packing/relaxation.h"
+#include "packing/variety.h"
 
 namespace dray::packing {
 namespace {
@@ -42,6 +43,13 @@ TEST(Place, TakesTheFullestUnitWithRoom) {
   NodeState node = Node(4, {kWhole, 400'000, 700'000});
   ASSERT_TRUE(Place(node, Wants(1, {Part(600'000)})));
   EXPECT_EQ(node, Node(3, {kWhole, 400'000, 100'000}));
+}
+
+TEST(Place, OfEquallyFullUnitsThatOfTheGroupWithTheFewestUntouchedOnes) {
+  NodeState node{.left = {8, 0, 0}};
+  for (const std::uint16_t group : {1, 1, 2, 1, 3, 3}) node.Add(0, group, {kWhole});
+  ASSERT_TRUE(Place(node, Wants(1, {Part(kHalf)})));
+  EXPECT_EQ(node.free[2], kHalf);
 }
 
 TEST(Place, WholeUnitsAreUntouchedOnes) {
@@ -205,6 +213,52 @@ TEST(Packer, TheLastWholeNodesAreKeptForThoseWhoNeedThem) {
   const auto one = packer.Learn(Wants(1, {Whole(1, {0})}));
   for (int i = 0; i < 40; ++i) packer.Learn(Wants(1, {Whole(1, {0})}));
   EXPECT_GT(packer.CostOf(0, one)->cost, packer.CostOf(1, one)->cost);
+}
+
+// Sorted requests say little of what comes next, mixed ones much.
+TEST(Variety, IsInTheChangesFromOneSortToAnother) {
+  const Request share = Wants(1, {Part(kHalf)});
+  const Request whole = Wants(1, {Whole(1, {0})});
+  Variety sorted;
+  EXPECT_DOUBLE_EQ(sorted.Worth(), 0.1);
+  for (int i = 0; i < 2000; ++i) sorted.Learn(share);
+  for (int i = 0; i < 2000; ++i) sorted.Learn(whole);
+  EXPECT_GT(sorted.Worth(), 0.015);
+  Variety mixed;
+  for (int i = 0; i < 1000; ++i) {
+    mixed.Learn(share);
+    mixed.Learn(whole);
+    ASSERT_LE(mixed.Worth(), 0.1 * 5 / (5 + i));
+  }
+  EXPECT_EQ(mixed.Worth(), 0);
+  Variety said;
+  said.Learn(share, 1000);
+  for (int i = 0; i < 100; ++i) said.Learn(whole, 0.01);  // of little weight
+  EXPECT_EQ(said.Worth(), 0);
+  Variety little;
+  for (int i = 0; i < 100; ++i) little.Learn(whole, 0.01);
+  EXPECT_GT(little.Worth(), 0.09);
+  EXPECT_LE(little.Worth(), 0.1);
+}
+
+TEST(Variety, SetsAreComplete) {
+  NodeState state;
+  for (int i = 0; i < 7; ++i) state.Add(0, 0, {kWhole});
+  state.Add(0, 0, {kHalf});
+  EXPECT_EQ(RoomForSets(state), std::int64_t{7 + 6 + 4} * kWhole);
+}
+
+// Nothing but shares has come, and every node has room for all of them; whole devices and sets of
+// them may be wanted next.
+TEST(Packer, UntouchedDevicesAreKeptForThoseWhoMayCome) {
+  Packer packer;
+  packer.Set(0, Node(1'000'000, {kWhole, kWhole}));
+  packer.Set(1, Node(1'000, {kHalf, kWhole}));
+  packer.Set(2, Node(1'000'000, {kWhole}));
+  const auto share = packer.Learn(Wants(1, {Part(kWhole / 4)}));
+  for (int i = 0; i < 200; ++i) packer.Learn(Wants(1, {Part(kWhole / 4)}));
+  EXPECT_LT(packer.CostOf(1, share)->cost, packer.CostOf(2, share)->cost);
+  EXPECT_LT(packer.CostOf(2, share)->cost, packer.CostOf(0, share)->cost);
 }
 
 TEST(Packer, WhatDoesNotFitHasNoCost) {

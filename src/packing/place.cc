@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
+
 namespace dray::packing {
 namespace {
 
@@ -27,24 +29,40 @@ void Take(NodeState& state, const Unit& unit, const Option& option) {
   }
 }
 
-std::size_t UntouchedOf(const NodeState& state, std::uint16_t group) {
-  return static_cast<std::size_t>(std::ranges::count_if(state.units, [&](const Unit& unit) {
-    return unit.group == group && Untouched(state, unit);
-  }));
-}
+// How many untouched units the group has, which is asked of one group after the other and where
+// units are many takes as long as all the rest.
+class UntouchedByGroup {
+ public:
+  explicit UntouchedByGroup(const NodeState& state) : state_(state) {}
+  std::size_t Of(std::uint16_t group) {
+    for (const auto& [known, count] : counts_) {
+      if (known == group) return count;
+    }
+    const auto count = std::ranges::count_if(state_.units, [&](const Unit& unit) {
+      return unit.group == group && Untouched(state_, unit);
+    });
+    counts_.emplace_back(group, static_cast<std::size_t>(count));
+    return counts_.back().second;
+  }
+
+ private:
+  const NodeState& state_;
+  absl::InlinedVector<std::pair<std::uint16_t, std::size_t>, 4> counts_;
+};
 
 // The fullest unit with room; of equally full ones that of the group with the fewest untouched ones.
 std::optional<Start> Fullest(const NodeState& state, const Demand& demand,
                              std::optional<std::uint16_t> group) {
   std::optional<Start> best;
   std::pair<Amount, std::size_t> best_key;
+  UntouchedByGroup untouched(state);
   for (std::uint32_t u = 0; u < state.units.size(); ++u) {
     const Unit& unit = state.units[u];
     if (group && unit.group != *group) continue;
     for (std::uint32_t o = 0; o < demand.options.size(); ++o) {
       const Option& option = demand.options[o];
       if (!Fits(state, unit, option)) continue;
-      const std::pair key(FreeOf(state, unit) - WeightOf(option), UntouchedOf(state, unit.group));
+      const std::pair key(FreeOf(state, unit) - WeightOf(option), untouched.Of(unit.group));
       if (!best || key < best_key) {
         best = Start{u, o};
         best_key = key;

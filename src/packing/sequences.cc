@@ -272,6 +272,7 @@ std::int64_t Sequences::RunOne(const NodeState& state, Sequence& sequence, std::
                                std::int64_t limit, const Least& least) {
   constexpr Amount kNone = std::numeric_limits<Amount>::max();
   std::array<Amount, kMostUnits> amounts;
+  std::array<Amount, kMostUnits> before;
   const std::size_t units = state.units.size();
   for (std::size_t u = 0; u < units; ++u) amounts[u] = state.free[state.units[u].first];
   Scalars scalars = state.left;
@@ -288,7 +289,7 @@ std::int64_t Sequences::RunOne(const NodeState& state, Sequence& sequence, std::
         row.needs[kPods] > scalars[kPods] || row.weight > left) {
       continue;
     }
-    const std::array<Amount, kMostUnits> before = amounts;
+    std::copy_n(amounts.begin(), units, before.begin());
     std::uint32_t taken = 0;
     for (; taken < row.count; ++taken) {
       Amount best = kNone;
@@ -304,7 +305,7 @@ std::int64_t Sequences::RunOne(const NodeState& state, Sequence& sequence, std::
       amounts[at] -= row.amount;
     }
     if (taken < row.count) {
-      amounts = before;
+      std::copy_n(before.begin(), units, amounts.begin());
       continue;
     }
     for (std::size_t s = 0; s < kScalars; ++s) scalars[s] -= row.needs[s];

@@ -74,7 +74,7 @@ class Sequences {
   // cannot be foreseen, so branches would be taken wrongly all the time. Where the processor has no
   // such vectors (AVX2) they are run one after the other.
   static constexpr std::size_t kLanes = 8;
-  static constexpr std::size_t kMostUnits = 32;
+  static constexpr std::size_t kMostUnits = kMaxUnits;
   // The requests that the sequences of a block ask for at one step.
   using Numbers = std::array<std::int32_t, kLanes>;
   struct Step {

@@ -81,7 +81,7 @@ class ControllersProcessTest : public ::testing::Test {
         pods, [](const api::Pod& pod) { return pod.status.phase == api::kPodRunning; }));
   }
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   TestPlane plane_;
 };
 

@@ -59,7 +59,7 @@ class DecidersTest : public ::testing::Test {
     return (*found)->As<api::Lease>()->spec.holder_identity.value_or("");
   }
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   TestPlane plane_;
 };
 

@@ -76,6 +76,22 @@ TEST_F(CommitWatchTest, ACommitThatDoesNotComeBackIsSeenMeanwhile) {
   EXPECT_TRUE(watch.Health().ok());
 }
 
+// Reads are answered all the same, so that nothing else would show it.
+TEST_F(CommitWatchTest, ADiskThatTakesNothingIsToldUntilItDoes) {
+  internal::CommitWatch watch(clock_, log_.For("store"), 0s);
+  watch.OnCommit({.ok = false, .transactions = 2, .wrote = 1ms});
+  EXPECT_EQ(std::string(base::Message(watch.Health())),
+            "the disk did not take the last commit: it is full, or fails. Writes are refused");
+  watch.OnCommit({.ok = false, .transactions = 1, .wrote = 1ms});
+  EXPECT_EQ(Text(),
+            "W0115 08:00:00.000000       0 store] \"A commit failed: writes are refused\" "
+            "transactions=2\n");
+  clock_.Advance(60s);
+  EXPECT_FALSE(watch.Health().ok());
+  watch.OnCommit({.transactions = 1, .wrote = 1ms});
+  EXPECT_TRUE(watch.Health().ok());
+}
+
 TEST_F(CommitWatchTest, WhatIsSlowIsForTheOperatorToSay) {
   internal::CommitWatch strict(clock_, log_.For("store"), 20ms);
   internal::CommitWatch patient(clock_, log_.For("store"), 0s);

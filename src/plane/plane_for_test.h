@@ -152,7 +152,7 @@ class TestPlane {
 
  private:
   std::string folder_;
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   std::unique_ptr<ControlPlane> plane_;
 };
 

@@ -311,7 +311,7 @@ class ServingSchedulerTest : public ::testing::Test {
     return response.ok() ? *response : client::HttpResponse();
   }
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   TestPlane plane_;
 };
 

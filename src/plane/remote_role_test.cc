@@ -153,7 +153,7 @@ class RoleTest : public ::testing::Test {
     return logged_;
   }
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   std::string logged_;
   logs::Log log_{{}, clock_, std::make_unique<logs::StringOutput>(logged_)};
   client::TestServer server_;

@@ -52,7 +52,7 @@ class RemoteSchedulerTest : public ::testing::Test {
     }
   }
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   TestPlane plane_;
 };
 

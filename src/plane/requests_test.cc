@@ -109,7 +109,7 @@ class RequestsTest : public ::testing::Test {
     return requests_;
   }
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
 
  private:
   void Count(const apiserver::Request& request) {

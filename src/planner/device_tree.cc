@@ -316,7 +316,7 @@ StatusOr<DeviceTree> DeviceTreeBuilder::Build(const DeviceFilter& filter) {
     std::vector<PoolEntry>* pools = nullptr;
     const auto node = nodes.find(device.node);
     if (node != nodes.end()) pools = &node->second.pools;
-    const auto same = [&](const PoolEntry& entry) {
+    const auto same = [&driver = driver, &pool = pool](const PoolEntry& entry) {
       return entry.driver == driver && entry.name == pool;
     };
     PoolEntry* entry = nullptr;

@@ -73,8 +73,13 @@ void AddVolume(const api::Volume& volume, std::string_view pod, PodReferences& t
     for (const api::DocumentNode& source : sources == nullptr ? kNone : sources->items) {
       if (const auto* secret = At(source, "secret")) Insert(to.secrets, TextAt(*secret, "name"));
       if (const auto* map = At(source, "configMap")) Insert(to.config_maps, TextAt(*map, "name"));
+      if (const auto* token = At(source, "serviceAccountToken")) {
+        to.audiences.emplace(TextAt(*token, "audience"));
+      }
     }
   }
+  if (const api::DocumentNode* csi = At(tree, "csi"))
+    Insert(to.csi_drivers, TextAt(*csi, "driver"));
   if (const api::DocumentNode* azure = At(tree, "azureFile")) {
     Insert(to.secrets, TextAt(*azure, "secretName"));
   }

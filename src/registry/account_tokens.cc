@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "rbac/policy.h"
 #include "rbac/quoted.h"
+#include "registry/internal/token_audiences.h"
 #include "rest/api_error.h"
 #include "rest/tree.h"
 
@@ -140,6 +141,9 @@ StatusOr<IssuedToken> AccountTokens::Issue(const TokenWish& wish) const {
       if (!wish.node.empty() && pod->spec.node_name != wish.node) {
         return rest::Forbidden(account.kind(), wish.account,
                                "node requested token bound to a pod scheduled on a different node");
+      }
+      if (!wish.node.empty()) {
+        DRAY_RETURN_IF_ERROR(internal::CheckAudiences(objects_, wish, account, *pod));
       }
       rest::SetIn(own, "pod", RefNode(bound.name, uid));
       if (!pod->spec.node_name.empty()) {

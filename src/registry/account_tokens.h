@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -50,6 +51,8 @@ struct TokenWish {
   std::int64_t seconds = 3600;
   std::optional<BoundObject> bound;
   std::string_view node = {};  // of the kubelet that asks; empty: somebody else does
+  // Whether a role lets that kubelet have tokens for an audience that no volume of the pod is for.
+  std::function<bool(std::string_view audience)> may_ask_for = nullptr;
 };
 
 struct IssuedToken {

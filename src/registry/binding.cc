@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/pod.h"
+#include "api/validation.h"
 #include "fmt/format.h"
 #include "registry/internal/attempt.h"
 #include "registry/internal/policy_requests.h"
@@ -30,6 +31,20 @@ Status CheckBound(const Binding& binding, const api::Object& pod) {
   return {};
 }
 
+// What cannot be written by any other door is not written by this one, or nobody could change the pod
+// again.
+Status CheckWritten(const Binding& binding, const api::KindInfo& kind,
+                    const api::ObjectMeta& bound) {
+  if (binding.labels.empty() && binding.annotations.empty()) return {};
+  api::ObjectMeta written;
+  written.name = bound.name;
+  written.namespace_ = bound.namespace_;
+  written.labels = bound.labels;
+  written.annotations = bound.annotations;
+  const api::ErrorList errors = api::ValidateMetadata(written);
+  return errors.empty() ? Status() : rest::Invalid(kind, bound.name, errors);
+}
+
 }  // namespace
 
 void Registry::Bind(std::string_view namespace_, std::string_view pod, Binding binding,
@@ -50,6 +65,7 @@ void Registry::Bind(std::string_view namespace_, std::string_view pod, Binding b
         api::ObjectMeta& metadata = next.MutableMetadata();
         for (const auto& [key, value] : binding.labels) metadata.labels[key] = value;
         for (const auto& [key, value] : binding.annotations) metadata.annotations[key] = value;
+        DRAY_RETURN_IF_ERROR(CheckWritten(binding, kind, metadata));
         if (HasPolicies()) {
           DRAY_RETURN_IF_ERROR(options_.policies->Admit(
               internal::BindingRequest(context, found->object(), binding).request, objects_,

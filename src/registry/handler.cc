@@ -324,8 +324,9 @@ void RestHandler::Handle(apiserver::Request request,
   }
   if (at.resource == "serviceaccounts" && at.subresource == "token") {
     // The account may have been made a moment ago, by way of another server.
-    return WhenShown(exchange,
-                     [this, exchange] { internal::HandleTokenRequest(exchange, options_.tokens); });
+    return WhenShown(exchange, [this, exchange] {
+      internal::HandleTokenRequest(exchange, options_.tokens, authorizer_);
+    });
   }
   if (internal::IsNodePart(at)) return internal::HandleNodePart(exchange, options_.nodes);
   auto format = ParseAccept(exchange->request.headers.Find("Accept"));

@@ -49,6 +49,51 @@ TEST(LocalCluster, ARefusalOfWhatHasNoNameYetIsNotAttributedToAnEmptyOne) {
                                ::testing::Not(::testing::HasSubstr("nowhere/\""))));
 }
 
+// Draws each number as often as it is told to.
+class RepeatingSource final : public base::RandomSource {
+ public:
+  std::uint64_t Next() override {
+    if (left_-- > 0) return 1;
+    return ++next_;
+  }
+  void Repeat(int times) { left_ = times; }
+
+ private:
+  int left_ = 0;
+  std::uint64_t next_ = 1;
+};
+
+// Of ten thousand pods of one workload every thousandth new one would be refused.
+TEST(LocalCluster, AGeneratedNameThatIsTakenIsDrawnAgain) {
+  base::ManualClock clock(base::Time::FromUnix(1'000'000));
+  RepeatingSource random;
+  const auto store = store::MakeMemoryStore({});
+  registry::Registry registry(*store, clock, random, {});
+  registry::LocalCluster cluster(registry, "test");
+  api::Namespace space;
+  space.metadata.name = "ns";
+  ASSERT_THAT(cluster.Create(api::Object::Of(space)), IsOk());
+  const auto create = [&] {
+    api::Pod pod = PodNamed("");
+    pod.metadata.generate_name = "web-";
+    pod.metadata.namespace_ = "ns";
+    return cluster.Create(api::Object::Of(pod));
+  };
+  // A uid takes two numbers, a name one.
+  random.Repeat(3);
+  const auto first = create();
+  ASSERT_THAT(first, IsOk());
+  random.Repeat(3);
+  const auto second = create();
+  ASSERT_THAT(second, IsOk());
+  EXPECT_NE(first->metadata().name, second->metadata().name);
+  random.Repeat(100);
+  const auto never = create();
+  EXPECT_EQ(never.status().code(), StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(base::Message(never.status())),
+              ::testing::HasSubstr("the server was not able to generate a unique name"));
+}
+
 // A watch that nobody looked at while the history went by tells what is different.
 TEST(LocalWatch, ThatFellBehindMissesNothing) {
   LocalHolder holder({.events = 4, .bytes = 1 << 20});

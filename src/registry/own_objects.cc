@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/own_objects.h"
 
+#include <algorithm>
+#include <array>
+#include <set>
 #include <string>
 #include <string_view>
+
+#include "absl/strings/str_join.h"
 
 #include "api/lease.h"
 #include "api/node.h"
@@ -16,8 +21,23 @@ namespace dray::registry {
 namespace {
 
 constexpr std::string_view kLeaseNamespace = "kube-node-lease";
-// Labels that say where a node may run what: its kubelet must not give them to itself.
-constexpr std::string_view kRestrictedLabel = "node-restriction.kubernetes.io/";
+// Labels that say what a node may run: its kubelet must not give them to itself.
+constexpr std::string_view kRestrictedDomain = "node-restriction.kubernetes.io";
+// What a kubelet says of its machine, of the labels that are Kubernetes's.
+constexpr std::array<std::string_view, 11> kKubeletLabels = {
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "kubernetes.io/arch",
+    "beta.kubernetes.io/os",
+    "beta.kubernetes.io/arch",
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region"};
+constexpr std::array<std::string_view, 2> kKubeletDomains = {"kubelet.kubernetes.io",
+                                                             "node.kubernetes.io"};
 
 // One write of a node's kubelet, or of a driver that runs on one node.
 struct Write {
@@ -31,6 +51,38 @@ struct Write {
   }
 };
 
+bool IsIn(std::string_view domain, std::string_view of) {
+  return domain == of || (domain.ends_with(of) && domain[domain.size() - of.size() - 1] == '.');
+}
+
+// Those that steer work to nodes are for administrators.
+bool IsForbidden(std::string_view label) {
+  const std::size_t slash = label.find('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string_view domain = label.substr(0, slash);
+  if (IsIn(domain, kRestrictedDomain)) return true;
+  if (!IsIn(domain, "kubernetes.io") && !IsIn(domain, "k8s.io")) return false;
+  return std::ranges::find(kKubeletLabels, label) == kKubeletLabels.end() &&
+         std::ranges::none_of(kKubeletDomains,
+                              [&](std::string_view own) { return IsIn(domain, own); });
+}
+
+// Of the labels that are new, gone or other than before.
+std::set<std::string> ForbiddenLabels(const api::Map<std::string>& next,
+                                      const api::Map<std::string>& old) {
+  std::set<std::string> found;
+  const auto look = [&](const api::Map<std::string>& from, const api::Map<std::string>& to) {
+    for (const auto& [label, value] : from) {
+      if (!IsForbidden(label.view())) continue;
+      const std::string* other = to.Find(label.view());
+      if (other == nullptr || *other != value) found.emplace(label.view());
+    }
+  };
+  look(next, old);
+  look(old, next);
+  return found;
+}
+
 Status CheckNode(const Write& write) {
   const std::string& name = write.any().metadata().name;
   if (name != write.node) {
@@ -43,20 +95,18 @@ Status CheckNode(const Write& write) {
   if (old != nullptr && old->spec.taints != next.spec.taints) {
     return write.Refuse(fmt::format("node \"{}\" is not allowed to modify taints", write.node));
   }
-  std::string labels;
-  const auto changed = [&](const api::Map<std::string>& from, const api::Map<std::string>* to) {
-    for (const auto& [label, value] : from) {
-      if (label.view().find(kRestrictedLabel) == std::string_view::npos) continue;
-      const std::string* other = to == nullptr ? nullptr : to->Find(label.view());
-      if (other != nullptr && *other == value) continue;
-      if (labels.find(label.view()) != std::string::npos) continue;
-      labels.append(labels.empty() ? "" : ", ").append(label.view());
-    }
-  };
-  changed(next.metadata.labels, old == nullptr ? nullptr : &old->metadata.labels);
-  if (old != nullptr) changed(old->metadata.labels, &next.metadata.labels);
+  // A node that is owned by somebody who does not exist is collected, and would come back without
+  // its taints.
+  if (old != nullptr && old->metadata.owner_references != next.metadata.owner_references) {
+    return write.Refuse(
+        fmt::format("node \"{}\" is not allowed to modify ownerReferences", write.node));
+  }
+  const std::set<std::string> labels = ForbiddenLabels(
+      next.metadata.labels, old == nullptr ? api::Map<std::string>() : old->metadata.labels);
   if (labels.empty()) return {};
-  return write.Refuse(fmt::format("is not allowed to modify labels: {}", labels));
+  return write.Refuse(fmt::format("is not allowed to {}: {}",
+                                  old == nullptr ? "set the following labels" : "modify labels",
+                                  absl::StrJoin(labels, ", ")));
 }
 
 Status CheckPod(const Write& write) {
@@ -87,7 +137,17 @@ Status CheckPod(const Write& write) {
     return write.Refuse(fmt::format(
         "node \"{}\" cannot update node allocatable resource claim statuses", write.node));
   }
+  if (next.metadata.labels != pod.metadata.labels) {
+    return write.Refuse(
+        fmt::format("node \"{}\" cannot update labels through pod status", write.node));
+  }
   return {};
+}
+
+Status CheckCsiNode(const Write& write) {
+  if (write.any().metadata().name == write.node) return {};
+  return write.Refuse(fmt::format("can only {} CSINode with the same name as the requesting node",
+                                  write.old == nullptr ? "create" : "access"));
 }
 
 Status CheckLease(const Write& write) {
@@ -140,6 +200,8 @@ Status CheckOwn(const api::UserInfo& user, const api::Object* next, const api::O
   if (type == &api::TypeInfoOf<api::Node>()) return CheckNode(write);
   if (type == &api::TypeInfoOf<api::Pod>()) return CheckPod(write);
   if (type == &api::TypeInfoOf<api::Lease>()) return CheckLease(write);
+  const api::KindInfo& kind = write.any().kind();
+  if (kind.kind == "CSINode" && kind.group == "storage.k8s.io") return CheckCsiNode(write);
   return {};
 }
 

@@ -127,6 +127,69 @@ TEST_F(OwnTest, ANodeDoesNotFreeItselfOfTaints) {
                                     "node-restriction.kubernetes.io/safe"));
 }
 
+// Kubernetes's labels steer work; a kubelet gives itself those that say what its machine is.
+TEST_F(OwnTest, ANodeDoesNotSteerWorkToItself) {
+  const auto labelled = [](std::string_view name, std::string_view label) {
+    return R"({"metadata":{"name":")" + std::string(name) + R"(","labels":{")" +
+           std::string(label) + R"(":"x"}}})";
+  };
+  const apiserver::User other{"system:node:n2", {std::string(kNodes)}};
+  const Answer made = As(other, "POST", nodes_, labelled("n2", "node-role.kubernetes.io/master"));
+  EXPECT_EQ(made.status, 403);
+  EXPECT_THAT(made.text, HasSubstr("is not allowed to set the following labels: "
+                                   "node-role.kubernetes.io/master"));
+  ASSERT_EQ(Create(kNode, nodes_, labelled("n1", "kubernetes.io/hostname")), 201);
+  const auto label = [&](std::string_view key, std::string_view value) {
+    return As(kNode, "PATCH", nodes_ + "/n1",
+              R"({"metadata":{"labels":{")" + std::string(key) + "\":" + std::string(value) + "}}}",
+              kMerge)
+        .status;
+  };
+  for (const std::string_view key :
+       {"node-role.kubernetes.io/control-plane", "kubernetes.io/role", "team.kubernetes.io/x",
+        "a.node-restriction.kubernetes.io/x", "k8s.io/x", "x.k8s.io/y"}) {
+    EXPECT_EQ(label(key, "\"x\""), 403) << key;
+  }
+  for (const std::string_view key :
+       {"topology.kubernetes.io/zone", "node.kubernetes.io/instance-type", "node.kubernetes.io/x",
+        "kubelet.kubernetes.io/x", "a.kubelet.kubernetes.io/x", "rack", "example.com/rack",
+        "notkubernetes.io/x", "dray/hollow"}) {
+    EXPECT_EQ(label(key, "\"x\""), 200) << key;
+  }
+  // Nor does it take away what an administrator has given it.
+  ASSERT_EQ(world_
+                .Ask({.method = "PATCH",
+                      .path = nodes_ + "/n1",
+                      .body = R"({"metadata":{"labels":{"node-role.kubernetes.io/edge":"x"}}})",
+                      .content_type = kMerge})
+                .status,
+            200);
+  EXPECT_EQ(label("node-role.kubernetes.io/edge", "null"), 403);
+  EXPECT_EQ(label("rack", "null"), 200);
+}
+
+// One that is owned by somebody who is not there is collected, and could come back without its taints.
+TEST_F(OwnTest, ANodeDoesNotSayWhoOwnsIt) {
+  ASSERT_EQ(Create(kNode, nodes_, R"({"metadata":{"name":"n1"}})"), 201);
+  const Answer refused =
+      As(kNode, "PATCH", nodes_ + "/n1",
+         R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"gone",)"
+         R"("uid":"u"}]}})",
+         kMerge);
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_THAT(refused.text, HasSubstr("is not allowed to modify ownerReferences"));
+}
+
+TEST_F(OwnTest, ANodeReportsItsOwnStorageDrivers) {
+  const std::string nodes = "/apis/storage.k8s.io/v1/csinodes";
+  EXPECT_EQ(Create(kNode, nodes, R"({"metadata":{"name":"n1"},"spec":{"drivers":[]}})"), 201);
+  const Answer other =
+      As(kNode, "POST", nodes, R"({"metadata":{"name":"n2"},"spec":{"drivers":[]}})");
+  EXPECT_EQ(other.status, 403);
+  EXPECT_THAT(other.text,
+              HasSubstr("can only create CSINode with the same name as the requesting node"));
+}
+
 TEST_F(OwnTest, ANodeReportsAndEndsItsOwnPodsOnly) {
   const auto pod = [](std::string_view name, std::string_view node) {
     return R"({"metadata":{"name":")" + std::string(name) + R"("},"spec":{"nodeName":")" +
@@ -144,6 +207,10 @@ TEST_F(OwnTest, ANodeReportsAndEndsItsOwnPodsOnly) {
       As(kNode, "PATCH", pods_ + "/mine/status",
          R"({"status":{"resourceClaimStatuses":[{"name":"x","resourceClaimName":"y"}]}})", kMerge);
   EXPECT_EQ(claims.status, 403) << claims.text;
+  const Answer label = As(kNode, "PATCH", pods_ + "/mine/status",
+                          R"({"metadata":{"labels":{"app":"billing"}}})", kMerge);
+  EXPECT_EQ(label.status, 403);
+  EXPECT_THAT(label.text, HasSubstr("cannot update labels through pod status"));
   EXPECT_EQ(As(kNode, "DELETE", pods_ + "/other").status, 403);
   EXPECT_EQ(As(kNode, "POST", pods_ + "/other/eviction", "{}").status, 403);
   EXPECT_EQ(As(kNode, "POST", pods_ + "/mine/eviction", "{}").status, 201);

@@ -74,6 +74,8 @@ std::string LineOf(const api::KindInfo& kind, std::string_view namespace_, std::
   return &kind == &DefinitionKind() ? PrefixOf(kind) : KeyOf(kind, namespace_, name);
 }
 
+constexpr int kGenerateTries = 8;
+
 bool IsDefinition(const api::Object& object) { return object.kind().hub == DefinitionKind().hub; }
 
 // "0" is what Go's clients write of a number that they do not know.
@@ -101,6 +103,18 @@ Status CheckMeant(const api::Object& object, const api::Object& stored) {
     return rest::Modified(stored.kind(), now.name);
   }
   return {};
+}
+
+// Policies and roles tell namespaces by this label.
+constexpr std::string_view kNameLabel = "kubernetes.io/metadata.name";
+
+// A namespace says its own name, and who may write it may not leave behind what is in it.
+void KeepNamespace(api::Object& object, const api::Object& stored, const WriteContext& context) {
+  const auto* old = stored.As<api::Namespace>();
+  if (old == nullptr) return;
+  api::Namespace& space = *object.Mutable<api::Namespace>();
+  space.metadata.labels[kNameLabel] = old->metadata.name;
+  if (!context.finalizes && !context.decider) space.spec.finalizers = old->spec.finalizers;
 }
 
 bool IsGone(const api::Object& object) {
@@ -157,6 +171,19 @@ Status Registry::CheckRights(const api::UserInfo& user, const api::Object& next,
   return options_.roles == nullptr ? Status() : options_.roles->CheckEscalation(user, next, old);
 }
 
+// A name that somebody has is no answer to who asked for any: another one is drawn, as often as
+// Kubernetes does.
+Status Registry::CompleteName(api::Object& object) const {
+  const api::KindInfo& hub = api::HubKind(*object.kind().hub);
+  api::ObjectMeta& metadata = object.MutableMetadata();
+  for (int tries = 0; tries < kGenerateTries; ++tries) {
+    metadata.name = api::CompletedName(metadata.generate_name, random_);
+    const std::string key = KeyOf(hub, metadata.namespace_, metadata.name);
+    if (objects_.store().Find(key) == nullptr) return {};
+  }
+  return rest::NoUniqueName(object.kind(), metadata.name);
+}
+
 StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteContext& context,
                                                 bool keep_managed_fields) const {
   const base::Time now = clock_.Now();
@@ -180,11 +207,11 @@ StatusOr<Registry::Attempt> Registry::TryCreate(api::Object object, const WriteC
   DRAY_RETURN_IF_ERROR(AdmitWebhooks(object, context.notes.get()));
   api::ObjectMeta& metadata = object.MutableMetadata();
   const bool generated = metadata.name.empty() && !metadata.generate_name.empty();
-  if (generated) metadata.name = api::CompletedName(metadata.generate_name, random_);
+  if (generated) DRAY_RETURN_IF_ERROR(CompleteName(object));
   if (auto* space = object.Mutable<api::Namespace>()) {
     space->spec.finalizers = {"kubernetes"};
     space->status.phase = api::kNamespaceActive;
-    space->metadata.labels["kubernetes.io/metadata.name"] = space->metadata.name;
+    space->metadata.labels[kNameLabel] = space->metadata.name;
   }
   if (!keep_managed_fields) {
     if (rest::AsksForReset(object)) metadata.managed_fields.clear();
@@ -246,6 +273,7 @@ StatusOr<api::Object> Registry::Prepared(Part part, api::Object object, const ap
                                          const WriteContext& context,
                                          bool keep_managed_fields) const {
   DRAY_RETURN_IF_ERROR(CheckMeant(object, stored));
+  KeepNamespace(object, stored, context);
   const api::KindInfo& asked = object.kind();
   const base::Time now = clock_.Now();
   const bool reset = part == Part::kObject && rest::AsksForReset(object);

@@ -71,6 +71,8 @@ struct WriteContext {
   rest::FieldSet written_empty;  // rest::EmptyListsOf the body of a create
   // A decider of this process, which also decides what clients have a part of their own for.
   bool decider = false;
+  // By way of namespaces/finalize: what keeps a namespace until it is empty may be taken away.
+  bool finalizes = false;
   // Where a subresource is written that has a body of its own, as policies see it.
   struct Body {
     std::string subresource;  // "scale"
@@ -175,6 +177,7 @@ class Registry {
   // What admission policies say. `asked`: the version of the request. `old` is null for a create.
   Status AskPolicies(const WriteContext& context, Part part, const api::KindInfo& asked,
                      const api::Object& next, const api::Object* old) const;
+  Status CompleteName(api::Object& object) const;
   StatusOr<Attempt> TryCreate(api::Object object, const WriteContext& context,
                               bool keep_managed_fields) const;
   StatusOr<Attempt> TryReplace(const Found& found, api::Object next) const;

@@ -56,7 +56,7 @@ Status CheckWish(const Exchange& exchange, const rest::TokenRequestBody& body,
 }
 
 StatusOr<rest::DocumentNode> Token(const Exchange& exchange, const AccountTokens& tokens,
-                                   rest::DocumentNode tree) {
+                                   const RoleAuthorizer& authorizer, rest::DocumentNode tree) {
   DRAY_ASSIGN_OR_RETURN(const auto body, ReadBody<rest::TokenRequestBody>(tree));
   // Of a driver's own user it is not its node that asks.
   const api::UserInfo user = exchange.user();
@@ -67,7 +67,16 @@ StatusOr<rest::DocumentNode> Token(const Exchange& exchange, const AccountTokens
                  .audiences = body.spec.audiences,
                  .seconds = body.spec.expiration_seconds.value_or(3600),
                  .bound = {},
-                 .node = node};
+                 .node = node,
+                 .may_ask_for = [&](std::string_view audience) {
+                   return authorizer
+                       .Authorize({.user = user,
+                                   .verb = "request-serviceaccounts-token-audience",
+                                   .resource = std::string(audience),
+                                   .namespace_ = exchange.route.namespace_,
+                                   .name = exchange.route.name})
+                       .allowed;
+                 }};
   if (const auto& ref = body.spec.bound_object_ref) {
     wish.bound = BoundObject{ref->kind, ref->api_version, ref->name, ref->uid};
   }
@@ -110,7 +119,8 @@ void Send(Exchange& exchange, rest::DocumentNode tree, std::string_view kind) {
 
 }  // namespace
 
-void HandleTokenRequest(const ExchangePtr& exchange, const AccountTokens* tokens) {
+void HandleTokenRequest(const ExchangePtr& exchange, const AccountTokens* tokens,
+                        const RoleAuthorizer& authorizer) {
   if (tokens == nullptr) return exchange->SendError(rest::UnknownResource());
   auto body = SmallBody(*exchange, api::TypeInfoOf<rest::TokenRequestBody>());
   if (!body.ok()) return exchange->SendError(body.status());
@@ -119,7 +129,7 @@ void HandleTokenRequest(const ExchangePtr& exchange, const AccountTokens* tokens
     const Status admitted = exchange->registry->AdmitOther(asked.request, exchange->notes.get());
     if (!admitted.ok()) return exchange->SendError(admitted);
   }
-  auto answer = Token(*exchange, *tokens, *std::move(body));
+  auto answer = Token(*exchange, *tokens, authorizer, *std::move(body));
   if (!answer.ok()) return exchange->SendError(answer.status());
   Send(*exchange, *std::move(answer), "TokenRequest");
 }

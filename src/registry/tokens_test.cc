@@ -35,6 +35,10 @@ apiserver::TokenKeys NewKeys() {
   return *apiserver::TokenKeys::FromPem({pair->key});
 }
 
+// As every pod has one that does not say that it wants none.
+constexpr std::string_view kTokenVolume =
+    R"({"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"t"}}]}})";
+
 class TokenTest : public ::testing::Test {
  protected:
   TokenTest() {
@@ -66,12 +70,12 @@ class TokenTest : public ::testing::Test {
     return status == nullptr ? std::string() : std::string(rest::TextIn(*status, "token"));
   }
   void MakePod(std::string_view name, std::string_view account = "robot",
-               std::string_view node = "n1") {
+               std::string_view node = "n1", std::string_view volumes = kTokenVolume) {
     const Answer made = world_.Post(
         kPods, fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"nodeName":"{}",)"
-                           R"("serviceAccountName":"{}","containers":[{{"name":"c","image":)"
-                           R"("x"}}]}}}})",
-                           name, node, account));
+                           R"("serviceAccountName":"{}","volumes":[{}],"containers":[{{"name":"c",)"
+                           R"("image":"x"}}]}}}})",
+                           name, node, account, volumes));
     ASSERT_EQ(made.status, 201) << made.text;
   }
   std::string UidOf(const std::string& path) {
@@ -210,6 +214,73 @@ TEST_F(TokenTest, ANodeGetsThoseOfItsPods) {
   const Answer unrelated = Request(Bound("Pod", "web", uid), "boss", node);
   EXPECT_EQ(unrelated.status, 403);
   EXPECT_THAT(unrelated.text, HasSubstr("no relationship found between node 'n1'"));
+}
+
+// Whoever takes over a node does not get tokens for services that its pods have nothing to do with.
+TEST_F(TokenTest, ANodeGetsThemForWhomVolumesOfThePodWantThem) {
+  const apiserver::User node{"system:node:n1", {std::string(kNodes), "system:authenticated"}};
+  const auto ask = [&](const std::string& pod, const std::string& audiences) {
+    std::string spec = Bound("Pod", pod, UidOf(kPods + "/" + pod));
+    spec.insert(1, R"("audiences":)" + audiences + ",");
+    return Request(spec, "robot", node);
+  };
+  MakePod("web");
+  EXPECT_EQ(ask("web", "[]").status, 201);
+  const Answer vault = ask("web", R"(["vault"])");
+  EXPECT_EQ(vault.status, 403);
+  EXPECT_THAT(vault.text, HasSubstr(R"(audience \"vault\" not found in pod spec volume)"));
+  EXPECT_THAT(ask("web", R"(["a","b"])").text, HasSubstr("node may only request 0 or 1 audiences"));
+  MakePod("none", "robot", "n1", "");
+  EXPECT_EQ(ask("none", "[]").status, 403);
+  MakePod("vault", "robot", "n1",
+          R"({"name":"t","projected":{"sources":[{"serviceAccountToken":{"path":"t",)"
+          R"("audience":"vault"}}]}})");
+  EXPECT_EQ(ask("vault", R"(["vault"])").status, 201);
+  EXPECT_EQ(ask("vault", "[]").status, 403);
+  // Drivers of volumes say for whom they want some.
+  const std::string storage = "/apis/storage.k8s.io/v1/csidrivers";
+  ASSERT_EQ(world_
+                .Post(storage, R"({"metadata":{"name":"csi.example.com"},"spec":{"tokenRequests":)"
+                               R"([{"audience":"store"}]}})")
+                .status,
+            201);
+  MakePod("inline", "robot", "n1", R"({"name":"v","csi":{"driver":"csi.example.com"}})");
+  EXPECT_EQ(ask("inline", R"(["store"])").status, 201);
+  EXPECT_EQ(ask("web", R"(["store"])").status, 403);
+  ASSERT_EQ(world_
+                .Post("/api/v1/persistentvolumes",
+                      R"({"metadata":{"name":"pv"},"spec":{"capacity":{"storage":"1Gi"},)"
+                      R"("accessModes":["ReadWriteOnce"],"csi":{"driver":"csi.example.com",)"
+                      R"("volumeHandle":"h"}}})")
+                .status,
+            201);
+  ASSERT_EQ(world_
+                .Post("/api/v1/namespaces/default/persistentvolumeclaims",
+                      R"({"metadata":{"name":"data"},"spec":{"volumeName":"pv","accessModes":)"
+                      R"(["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})")
+                .status,
+            201);
+  MakePod("claims", "robot", "n1", R"({"name":"v","persistentVolumeClaim":{"claimName":"data"}})");
+  EXPECT_EQ(ask("claims", R"(["store"])").status, 201);
+  // A role may let nodes have others.
+  const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/";
+  world_.StoreRoles();
+  ASSERT_EQ(world_
+                .Post(rbac + "clusterroles",
+                      R"({"metadata":{"name":"vault"},"rules":[{"verbs":)"
+                      R"(["request-serviceaccounts-token-audience"],"apiGroups":[""],)"
+                      R"("resources":["vault"]}]})")
+                .status,
+            201);
+  ASSERT_EQ(world_
+                .Post(rbac + "clusterrolebindings",
+                      R"({"metadata":{"name":"vault"},"roleRef":{"apiGroup":)"
+                      R"("rbac.authorization.k8s.io","kind":"ClusterRole","name":"vault"},)"
+                      R"("subjects":[{"kind":"Group","name":"system:nodes","apiGroup":)"
+                      R"("rbac.authorization.k8s.io"}]})")
+                .status,
+            201);
+  EXPECT_EQ(ask("web", R"(["vault"])").status, 201);
 }
 
 // Whoever has a key of their own, or none, or a token of another kind, is nobody.

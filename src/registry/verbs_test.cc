@@ -129,6 +129,13 @@ TEST(Verbs, ABindingMustMeanThePodAndANode) {
   EXPECT_EQ(status(R"({"target":{"name":"n1","kind":"Pod"}})"), 422);
   EXPECT_EQ(status(R"({"metadata":{"resourceVersion":"1"},)" + target + "}"), 409);
   EXPECT_EQ(status(R"({"metadata":{"uid":"other"},)" + target + "}"), 409);
+  // What no other door lets in: nobody could have changed the pod again.
+  for (const std::string_view metadata :
+       {R"("labels":{"-bad-":"x"})", R"("labels":{"a":"no blanks"})",
+        R"("annotations":{"a b":""})"}) {
+    EXPECT_EQ(status("{\"metadata\":{" + std::string(metadata) + "}," + target + "}"), 422)
+        << metadata;
+  }
   EXPECT_EQ(Text(world.Get(kPods + "/p").Json(), "spec", "nodeName"), "");
   EXPECT_EQ(
       status(R"({"metadata":{"labels":{"zone":"z"},"annotations":{"a":"b"}},)" + target + "}"),
@@ -261,6 +268,70 @@ TEST(Verbs, ANamespaceWaitsUntilItIsEmptied) {
       world.Ask({.method = "PUT", .path = path + "/finalize", .body = ToJson(emptied)});
   EXPECT_EQ(finalized.status, 200) << finalized.text;
   EXPECT_EQ(world.Get(path).status, 404);
+}
+
+// Or its secrets would be those of the next tenant by that name.
+TEST(Verbs, NobodyLeavesBehindWhatIsInANamespace) {
+  World world;
+  const std::string path = "/api/v1/namespaces/team";
+  ASSERT_EQ(world.Post("/api/v1/namespaces", R"({"metadata":{"name":"team"}})").status, 201);
+  const auto keeps = [&] {
+    return world.Get(path).text.find(R"("finalizers":["kubernetes"])") != std::string::npos;
+  };
+  const auto empty_it = [&] {
+    const std::string patch = R"({"spec":{"finalizers":[]}})";
+    EXPECT_EQ(world
+                  .Ask({.method = "PATCH",
+                        .path = path,
+                        .body = patch,
+                        .content_type = "application/merge-patch+json"})
+                  .status,
+              200);
+    EXPECT_TRUE(keeps()) << "patched";
+    rest::DocumentNode tree = world.Get(path).Json();
+    rest::SetIn(*rest::FindIn(tree, "spec"), "finalizers", rest::ListNode());
+    for (const char* door : {"", "/status"}) {
+      EXPECT_EQ(world.Ask({.method = "PUT", .path = path + door, .body = ToJson(tree)}).status,
+                200);
+      EXPECT_TRUE(keeps()) << door;
+    }
+    const Answer applied =
+        world.Ask({.method = "PATCH",
+                   .path = path + "?fieldManager=m&force=true",
+                   .body = R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"team"},)"
+                           R"("spec":{"finalizers":[]}})",
+                   .content_type = "application/apply-patch+yaml"});
+    EXPECT_EQ(applied.status, 200) << applied.text;
+    EXPECT_TRUE(keeps()) << "applied";
+  };
+  empty_it();
+  ASSERT_EQ(world.Ask({.method = "DELETE", .path = path}).status, 200);
+  empty_it();
+}
+
+// Policies tell namespaces by it.
+TEST(Verbs, ANamespaceIsLabelledWithItsOwnName) {
+  World world;
+  const std::string path = "/api/v1/namespaces/team";
+  ASSERT_EQ(world
+                .Post("/api/v1/namespaces",
+                      R"({"metadata":{"name":"team","labels":{"kubernetes.io/metadata.name":)"
+                      R"("kube-system"}}})")
+                .status,
+            201);
+  const auto label = [&](const std::string& door, const std::string& value) {
+    const Answer patched = world.Ask(
+        {.method = "PATCH",
+         .path = path + door,
+         .body = R"({"metadata":{"labels":{"kubernetes.io/metadata.name":)" + value + "}}}",
+         .content_type = "application/merge-patch+json"});
+    EXPECT_EQ(patched.status, 200) << patched.text;
+    EXPECT_THAT(world.Get(path).text, HasSubstr(R"("kubernetes.io/metadata.name":"team")"));
+  };
+  for (const char* door : {"", "/status"}) {
+    label(door, R"("kube-system")");
+    label(door, "null");
+  }
 }
 
 TEST(Verbs, PrioritiesComeFromTheirClass) {

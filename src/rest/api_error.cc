@@ -185,6 +185,17 @@ Status AlreadyExists(const api::KindInfo& kind, std::string_view name) {
             DetailsOf(kind, name));
 }
 
+Status NoUniqueName(const api::KindInfo& kind, std::string_view name) {
+  ApiError error{.code = 409,
+                 .reason = "AlreadyExists",
+                 .message = fmt::format("{} \"{}\" already exists, the server was not able to "
+                                        "generate a unique name for the object",
+                                        QualifiedResource(kind), name),
+                 .details = DetailsOf(kind, name)};
+  error.details->retry_after_seconds = 1;
+  return ToStatus(error);
+}
+
 Status Conflict(const api::KindInfo& kind, std::string_view name, std::string_view why) {
   return Of(409, "Conflict",
             fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", QualifiedResource(kind),

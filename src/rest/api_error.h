@@ -61,6 +61,8 @@ ApiError FromStatus(const Status& status);
 Status BadRequest(std::string_view message);
 Status NotFound(const api::KindInfo& kind, std::string_view name);
 Status AlreadyExists(const api::KindInfo& kind, std::string_view name);
+// All names that were drawn are taken, of which `name` was the last: it is worth trying again.
+Status NoUniqueName(const api::KindInfo& kind, std::string_view name);
 // Somebody else has written in between.
 Status Modified(const api::KindInfo& kind, std::string_view name);
 Status Conflict(const api::KindInfo& kind, std::string_view name, std::string_view why);

@@ -374,6 +374,8 @@ StatusOr<DocumentNode> ReadProtobuf(std::string_view body, const api::TypeInfo& 
       if (part.number == 2) kind = part.bytes;
     }
   }
+  DRAY_RETURN_IF_ERROR(CheckText(api_version));
+  DRAY_RETURN_IF_ERROR(CheckText(kind));
   DocumentNode node = MapNode();
   Reader reader(group, version, raws);
   DRAY_RETURN_IF_ERROR(reader.Message(type.fields(), raw, 0, node));

@@ -169,6 +169,19 @@ TEST(Protobuf, TextIsUtf8) {
   }
 }
 
+// What the envelope says of its type becomes text of the object, too.
+TEST(Protobuf, TheTypeIsUtf8) {
+  const auto read = [](const std::string& version, const std::string& kind) {
+    const std::string body = std::string("k8s\0", 4) + Bytes(1, Bytes(1, version) + Bytes(2, kind));
+    return ReadProtobuf(body, api::TypeInfoOf<api::Pod>(), "", "v1");
+  };
+  EXPECT_TRUE(read("v1", "Pod\xc3\xb6").ok());
+  for (const auto& tree : {read("v\xd1\x01", "Pod"), read("v1", "P\xff")}) {
+    ASSERT_FALSE(tree.ok());
+    EXPECT_THAT(std::string(base::Message(tree.status())), HasSubstr("not UTF-8"));
+  }
+}
+
 // Of as many entries as a body has room for each was compared with all before it.
 TEST(Protobuf, AMapOfAnySizeIsReadAtOnce) {
   std::string metadata;

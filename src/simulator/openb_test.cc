@@ -296,7 +296,7 @@ TEST_P(OpenbTest, WithLifetimesIsNeverAllocatedWorseThanByFgd) {
 }
 
 // As the list stands in its file: FGD knows all of it beforehand, and here it is learned as it comes.
-TEST_P(OpenbTest, InTheOrderOfItsFileIsAllocatedBetterThanByFgdInTheEnd) {
+TEST_P(OpenbTest, InTheOrderOfItsFileIsAllocatedBetterThanByFgd) {
   const char* const wanted = std::getenv("DRAY_INSTANCES");
   if (wanted == nullptr) GTEST_SKIP() << "takes long: set DRAY_INSTANCES";
   const auto list = ReadList(GetParam().list);
@@ -319,8 +319,7 @@ TEST_P(OpenbTest, InTheOrderOfItsFileIsAllocatedBetterThanByFgdInTheEnd) {
   }
   std::cout << fmt::format("{} in file order: {:.2f} / {:.2f}, FGD {:.2f} / {:.2f}\n",
                            GetParam().list, ours.first, ours.second, fgd.first, fgd.second);
-  // In gpushare40 shares come first, before anything is known of whole devices.
-  EXPECT_GT(ours.first, fgd.first - 0.8);
+  EXPECT_GT(ours.first, fgd.first);
   EXPECT_GT(ours.second, fgd.second);
 }
 

@@ -61,7 +61,10 @@ class Table {
       rest_.remove_prefix(kMark.size());
     }
     if (NextLine()) names_ = fields_;
-    if (names_.empty()) Fault("must have a line with the names of its columns");
+    if (names_.empty()) {
+      line_ = 1;
+      Fault("must have a line with the names of its columns");
+    }
   }
 
   // The column of that name; nothing for an empty name. One that is named and not there is a fault,
@@ -69,6 +72,9 @@ class Table {
   std::optional<std::size_t> Column(const std::string& name, bool matters = true) {
     if (name.empty()) return std::nullopt;
     const auto found = std::ranges::find(names_, name);
+    if (std::ranges::count(names_, name) > 1) {
+      Fault(fmt::format("must have one column \"{}\", and has several", name));
+    }
     if (found != names_.end()) return static_cast<std::size_t>(found - names_.begin());
     if (matters) Fault(fmt::format("must have a column \"{}\"", name));
     return std::nullopt;
@@ -190,7 +196,9 @@ StatusOr<std::vector<TracePod>> ReadTracePods(const Trace& trace, std::string_vi
     const std::string models = table.Text(model);
     for (std::size_t at = 0; at < models.size();) {
       const std::size_t end = std::min(models.find('|', at), models.size());
-      if (end > at) pod.models.push_back(models.substr(at, end - at));
+      std::string one = models.substr(at, end - at);
+      absl::StripAsciiWhitespace(&one);
+      if (!one.empty()) pod.models.push_back(std::move(one));
       at = end + 1;
     }
     pod.arrival = table.Read<double>(arrival, 1e12);
@@ -212,7 +220,13 @@ Status CheckFill(const Trace& trace, const std::vector<TraceNode>& nodes,
   for (const TraceNode& node : nodes) capacity += 1000.0 * node.devices;
   double asked = 0;
   for (const TracePod& pod : pods) asked += static_cast<double>(pod.milli());
-  if (asked == 0 && !trace.offered) return {};
+  if (asked == 0) {
+    if (!trace.offered) return {};
+    return base::InvalidArgument(
+        fmt::format("{}: none of its {} pods asks for a device, so that no number of them asks for "
+                    "the share of the devices that trace.offered says",
+                    trace.pod_file, pods.size()));
+  }
   const double mean = std::max(asked / static_cast<double>(pods.size()), 1e-3);
   const double drawn = trace.offered ? kTraceLifetimes * *trace.offered * capacity / mean
                                      : (trace.fill * capacity - asked) / mean;

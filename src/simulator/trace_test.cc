@@ -61,6 +61,30 @@ TEST(TraceTable, FaultsAreToldWithTheirPlace) {
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("has 2 fields")));
 }
 
+// Which of the two is meant nobody can know.
+TEST(TraceTable, AColumnThatIsNamedIsThereOnce) {
+  EXPECT_THAT(ReadTraceNodes(Columns(), "sn,cpu_milli,memory_mib,gpu,gpu,model\na,1,1,1,2,T4\n"),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("nodes.csv:1: must have one column \"gpu\", and has several")));
+  EXPECT_THAT(ReadTraceNodes(Columns(), "sn,cpu_milli,memory_mib,gpu,model,x,x\na,1,1,1,T4,,\n"),
+              IsOk())
+      << "nobody looks at these";
+  EXPECT_THAT(ReadTraceNodes(Columns(), ""),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("nodes.csv:1: must have a line with the names of its columns")));
+}
+
+// They were other models, which no node has, and such pods were dropped.
+TEST(TraceTable, SpacesAroundModelsCountForNothing) {
+  const auto pods =
+      ReadTracePods(Columns(), std::string(kPods.substr(0, kPods.find('\n') + 1)) +
+                                   "p0,1,1,1,,T4 | V100,,\np1,1,1,1,,|| T4|,,\np2,1,1,1,, | ,,\n");
+  ASSERT_THAT(pods, IsOk());
+  EXPECT_THAT((*pods)[0].models, ElementsAre("T4", "V100"));
+  EXPECT_THAT((*pods)[1].models, ElementsAre("T4"));
+  EXPECT_THAT((*pods)[2].models, ElementsAre());
+}
+
 // A slip in the name of a column must not turn shares into whole devices.
 TEST(TraceTable, AColumnThatIsNamedHasToBeThere) {
   Trace trace = Columns();
@@ -252,6 +276,10 @@ TEST(TraceArrivals, ListsThatWouldBeDrawnFromForEverAreRefused) {
   trace.offered = 1.1;
   pods.pop_back();
   EXPECT_THAT(CheckFill(trace, nodes, pods),
+              StatusIs(StatusCode::kInvalidArgument,
+                       HasSubstr("pods.csv: none of its 1000 pods asks for a device")));
+  pods.push_back({.name = "gpu", .devices = 1, .share = 1});
+  EXPECT_THAT(CheckFill(trace, nodes, pods),
               StatusIs(StatusCode::kInvalidArgument, HasSubstr("trace.offered must be smaller")));
 }
 
@@ -372,6 +400,25 @@ TEST(TraceRun, NamesOfNodesAndTheirOrderDecideNothing) {
 
 // Memory per shape holds when shapes alternate: how much is asked for does not decide how much is
 // computed.
+// As many as a node may have: what the policy does for each of them has to be little.
+TEST(TraceRun, ANodeMayHaveManyDevices) {
+  Trace trace = Columns();
+  trace.fill = 1;
+  std::vector<TraceNode> nodes;
+  for (const char* name : {"a", "b"}) {
+    nodes.push_back(
+        {.name = name, .milli_cpu = 999'000, .memory_mib = 999'000, .devices = 128, .model = "T4"});
+  }
+  const std::vector<TracePod> pods = {
+      {.name = "p", .milli_cpu = 1, .memory_mib = 1, .devices = 1, .share = 300},
+      {.name = "q", .milli_cpu = 1, .memory_mib = 1, .devices = 1, .share = 700},
+      {.name = "r", .milli_cpu = 1, .memory_mib = 1, .devices = 8, .share = 1000}};
+  const auto result = RunTrace(trace, nodes, Arrivals(trace, nodes, pods, 1),
+                               {.policy = allocator::Policy::kFragmentation});
+  ASSERT_THAT(result, IsOk());
+  EXPECT_GT(result->rows.back().allocated, 0.95);
+}
+
 TEST(TraceRun, NodesAreAskedAboutFewTimes) {
   const Generated made = Generate(8);
   const auto result =

@@ -113,7 +113,7 @@ class Mixes {
     for (auto& [device_class, request] : asked) {
       std::vector<RequestShape>& known = by_class_[device_class];
       const auto same = std::ranges::find_if(
-          known, [&](const RequestShape& shape) { return Alike(shape, request); });
+          known, [&request = request](const RequestShape& shape) { return Alike(shape, request); });
       if (same != known.end()) {
         same->weight += pods;
       } else {

@@ -223,7 +223,7 @@ class PortStreamTest : public ::testing::TestWithParam<bool> {
 
 TEST_P(PortStreamTest, BytesGoBothWays) {
   const auto [error, data] = Forward(80, "0");
-  ASSERT_TRUE(Until([&] { return agreed_.contains(data) && runtime_.End(0) >= 0; }));
+  ASSERT_TRUE(Until([&, d = data] { return agreed_.contains(d) && runtime_.End(0) >= 0; }));
   Send(spdy::FrameWriter::Data(data, "hello"));
   EXPECT_EQ(ReadEnd(0, 5), "hello");
   ASSERT_EQ(::write(runtime_.End(0), "world", 5), 5);
@@ -310,11 +310,9 @@ TEST_P(PortStreamTest, WhoIsSlowMakesTheOtherWait) {
   const std::string piece = websocket_
                                 ? Masked(spdy::FrameWriter::Data(data, std::string(32'000, 'y')))
                                 : spdy::FrameWriter::Data(data, std::string(32'000, 'y'));
-  std::size_t taken = 0;
   int pieces = 0;
   for (; pieces < 1000; ++pieces) {
     const std::size_t took = stream_->Receive(piece);
-    taken += took;
     if (took == 0) break;
     ASSERT_EQ(took, piece.size());
   }

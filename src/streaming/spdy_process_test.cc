@@ -67,7 +67,7 @@ class SpdyProcessTest : public ::testing::Test {
     }
   }
 
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   container::NoneRuntime runtime_{clock_};
   std::string sandbox_;
   std::string id_;

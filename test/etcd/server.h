@@ -50,7 +50,7 @@ class Server {
 
  private:
   plane::TestPlane folder_;  // for its folder
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
   std::string logged_;
   std::unique_ptr<logs::Log> log_;
   std::unique_ptr<plane::ControlPlane> plane_;

@@ -137,7 +137,7 @@ class WrongClock final : public base::Clock {
 
  private:
   const std::chrono::hours by_;
-  const base::SystemClock clock_;
+  const base::SystemClock clock_{};
 };
 
 // A server with deciders that are elected.

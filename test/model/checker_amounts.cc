@@ -287,10 +287,12 @@ void CheckGroups(const Context& context) {
       bool right = std::ranges::all_of(placed, alike) && std::ranges::all_of(there, alike);
       if (grouped) {
         // Some group is everybody's.
-        right = right && std::ranges::any_of(placed.front(), [&](const std::string& group) {
-                  const auto has = [&](const Groups& g) { return g.contains(group); };
-                  return std::ranges::all_of(placed, has) && std::ranges::all_of(there, has);
-                });
+        right =
+            right &&
+            std::ranges::any_of(placed.front(), [&, &placed = placed](const std::string& group) {
+              const auto has = [&](const Groups& g) { return g.contains(group); };
+              return std::ranges::all_of(placed, has) && std::ranges::all_of(there, has);
+            });
       }
       if (!right) {
         context.Complain(

@@ -2,6 +2,7 @@
 #include "plane/internal/commit_watch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -17,6 +18,7 @@ void CommitWatch::OnBegin() {
 }
 
 void CommitWatch::OnCommit(const store::CommitReport& report) {
+  bool refused_before = false;
   {
     const std::int64_t now = Now();
     const base::MutexLock lock(mutex_);
@@ -24,6 +26,11 @@ void CommitWatch::OnCommit(const store::CommitReport& report) {
     Second& second = seconds_[static_cast<std::size_t>(now % kSeconds)];
     if (second.number != now) second = {.number = now};
     second.longest = std::max(second.longest, report.wrote);
+    refused_before = std::exchange(refuses_, !report.ok);
+  }
+  // Once, and not for each of those that try again.
+  if (!report.ok && !refused_before) {
+    log_.Warning("A commit failed: writes are refused", {{"transactions", report.transactions}});
   }
   if (!TooLong(report.wrote, slow_)) return;
   const bool disk = what_ == "disk";
@@ -48,6 +55,14 @@ std::chrono::nanoseconds CommitWatch::Longest() const {
 }
 
 Status CommitWatch::Health() const {
+  {
+    const base::MutexLock lock(mutex_);
+    if (refuses_) {
+      return base::Unavailable(
+          fmt::format("{}{} did not take the last commit: it is full, or fails. Writes are refused",
+                      what_ == "disk" ? "the " : "", what_));
+    }
+  }
   const std::chrono::nanoseconds longest = Longest();
   if (!TooLong(longest, slow_)) return {};
   return base::Unavailable(fmt::format(

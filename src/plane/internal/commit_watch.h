@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CommitWatch: whether the disk, or etcd, is slow, by how long commits have taken of late.
+// CommitWatch: whether the disk, or etcd, is slow or refuses what it is given, by what commits have done
+// of late.
 #pragma once
 
 #include <array>
@@ -41,7 +42,7 @@ class CommitWatch {
   // The longest commit of the last seconds, or the one under way if that is longer; zero: there was
   // none.
   std::chrono::nanoseconds Longest() const;
-  // Not OK: it is slow.
+  // Not OK: it is slow, or nothing has been stored since a commit failed.
   Status Health() const;
 
  private:
@@ -58,6 +59,7 @@ class CommitWatch {
   mutable base::Mutex mutex_;
   std::optional<std::chrono::nanoseconds> began_ ABSL_GUARDED_BY(mutex_);  // the one under way
   std::array<Second, kSeconds> seconds_ ABSL_GUARDED_BY(mutex_);
+  bool refuses_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace dray::plane::internal

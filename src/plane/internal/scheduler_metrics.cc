@@ -262,7 +262,7 @@ void SchedulerMetrics::Publish(const scheduler::Scheduler& scheduler) {
 void SchedulerMetrics::PublishWaiting(const scheduler::Scheduler& scheduler) {
   const auto waiting = scheduler.WaitingByPlugin();
   for (const auto& [labels, gauge] : unschedulable_.All()) {
-    const bool still = std::ranges::any_of(waiting, [&](const auto& one) {
+    const bool still = std::ranges::any_of(waiting, [&labels = labels](const auto& one) {
       return one.plugin == labels[0] && one.profile == labels[1];
     });
     if (!still) unschedulable_.With({labels[0], labels[1]}).Set(0);

@@ -134,7 +134,8 @@ void HandleReview(const ExchangePtr& exchange, const RoleAuthorizer& authorizer)
 
 // token_requests.cc. `lookup` knows tokens that are of no service account; both may be null.
 using TokenLookup = std::function<std::optional<apiserver::User>(std::string_view token)>;
-void HandleTokenRequest(const ExchangePtr& exchange, const AccountTokens* tokens);
+void HandleTokenRequest(const ExchangePtr& exchange, const AccountTokens* tokens,
+                        const RoleAuthorizer& authorizer);
 void HandleTokenReview(const ExchangePtr& exchange, const AccountTokens* tokens,
                        const TokenLookup& lookup);
 

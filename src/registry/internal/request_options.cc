@@ -155,6 +155,7 @@ WriteContext ContextOf(const Exchange& exchange, const std::string& manager, boo
           .manager = ManagerOf(exchange, manager),
           .api_version = exchange.kind().ApiVersion(),
           .dry_run = dry_run,
+          .finalizes = exchange.route.subresource == "finalize",
           .notes = exchange.notes};
 }
 

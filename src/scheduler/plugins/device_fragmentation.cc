@@ -28,6 +28,7 @@ packing::PackerOptions OptionsOf(const DeviceFragmentationArgs& args) {
   options.sequences.count = static_cast<std::uint32_t>(args.sequences);
   options.sequences.seed = static_cast<std::uint64_t>(args.seed);
   options.history.half_life = static_cast<double>(args.half_life);
+  options.variety.half_life = options.history.half_life;
   return options;
 }
 

@@ -207,7 +207,7 @@ TEST_F(FragmentationTest, RequestsThatAreSaidTakeThePlaceOfThoseThatCome) {
     SchedulerOptions options = Options(allocator::Policy::kFragmentation);
     TypicalRequest typical;
     typical.resources[api::kResourceCpu] = testing::ToQuantity("1");
-    typical.devices = DeviceCluster::GpuClaim("typical", 4).spec.devices;
+    typical.devices = DeviceCluster::GpuClaim("typical", 3).spec.devices;
     if (said) options.config.profiles.front().fragmentation.requests = {typical};
     DeviceCluster test(options);
     test.AddNode("n1", 4, "64");
@@ -219,8 +219,8 @@ TEST_F(FragmentationTest, RequestsThatAreSaidTakeThePlaceOfThoseThatCome) {
     }
     return std::string();
   };
-  EXPECT_NE(first(false), "n3") << "of equals the one with most cpu beside its devices";
-  EXPECT_EQ(first(true), "n3") << "four at a time cannot go there";
+  EXPECT_EQ(first(false), "n3") << "nothing is known of others, who may want all four of a node";
+  EXPECT_NE(first(true), "n3") << "three at a time can still go everywhere";
 }
 
 TEST(FragmentationProfile, ReplacesTheScoresOfResources) {

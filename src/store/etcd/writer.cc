@@ -116,11 +116,13 @@ void Writer::ShowPending(const PendingPtr& write) {
 
 // It expects something else than what those under way will leave.
 bool Writer::IsTooLate(const PendingWrite& write) const {
-  return std::ranges::any_of(write.transaction.operations, [this](const Operation& operation) {
+  for (const Operation& operation : write.transaction.operations) {
+    if (!operation.expected) continue;
     const auto before = pending_.find(operation.key);
-    return before != pending_.end() && operation.expected &&
-           operation.expected->value != kProvisional + before->second.write->ticket;
-  });
+    if (before == pending_.end()) continue;
+    if (operation.expected->value != kProvisional + before->second.write->ticket) return true;
+  }
+  return false;
 }
 
 // These are not written, and so nobody who is behind them. Before anybody is told: whoever is tries again
