@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a text of feature gates does beyond its words: gates that go off because one that they
-// depend on does, which whoever rolls a feature back by one gate is told; and gates that nobody can
-// have.
+// depend on does, which whoever rolls a feature back by one gate is told.
 #pragma once
 
 #include <string>
@@ -16,12 +15,5 @@ namespace dray::api {
 // A sentence for each gate that `base` has on, `text` does not name, and FeatureGates::Parse(text,
 // base) switched off because it needs another. Nothing for a text that cannot be parsed.
 std::vector<std::string> GateNotes(std::string_view text, const FeatureGates& base);
-
-// What is missing for a gate whose fields are known and that nothing here acts by; empty: nothing.
-std::string_view MissingFor(Gate gate);
-// As FeatureGates::Parse, for whoever acts by the gates instead of checking objects for a cluster
-// that might: naming a gate as on that nothing here acts by is an error that says what is missing;
-// "AllAlpha=true" leaves it off.
-StatusOr<FeatureGates> ParseImplemented(std::string_view text, const FeatureGates& base);
 
 }  // namespace dray::api

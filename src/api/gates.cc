@@ -279,30 +279,6 @@ StatusOr<FeatureGates> FeatureGates::Parse(std::string_view text, const FeatureG
   return gates;
 }
 
-std::string_view MissingFor(Gate gate) {
-  switch (gate) {
-    case kPodGroupPreemptionPolicy:
-      return "the scheduler preempts no pods for a group";
-    default:
-      return "";
-  }
-}
-
-StatusOr<FeatureGates> ParseImplemented(std::string_view text, const FeatureGates& base) {
-  DRAY_ASSIGN_OR_RETURN(FeatureGates gates, FeatureGates::Parse(text, base));
-  DRAY_ASSIGN_OR_RETURN(const Wishes wishes, ParseWishes(text));
-  for (const GateInfo& row : kTable) {
-    const std::string_view missing = MissingFor(row.gate);
-    if (missing.empty()) continue;
-    if (wishes.gates[static_cast<std::size_t>(row.gate)] == true) {
-      return base::InvalidArgument(
-          fmt::format("feature gate {} cannot be switched on: {}", row.name, missing));
-    }
-    gates.Set(row.gate, false);
-  }
-  return gates;
-}
-
 std::vector<std::string> GateNotes(std::string_view text, const FeatureGates& base) {
   const auto wishes = ParseWishes(text);
   if (!wishes.ok()) return {};

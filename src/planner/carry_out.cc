@@ -35,6 +35,12 @@ std::string WhyPending(const api::Pod& pod) {
   return "";
 }
 
+// Nobody answered; who asks again may be answered.
+bool Unanswered(const Status& status) {
+  return api::MayHaveHappened(status) || status.code() == StatusCode::kUnavailable ||
+         status.code() == StatusCode::kDeadlineExceeded;
+}
+
 class Work {
  public:
   Work(const Defrag& list, MoveServer& server, const base::Clock& clock,
@@ -60,6 +66,25 @@ class Work {
     return base::MakeStatus(StatusCode::kFailedPrecondition, what);
   }
   std::chrono::nanoseconds Deadline() const { return clock_.Monotonic() + options_.timeout; }
+
+  // A server that is away for a moment is no surprise.
+  template <typename Ask>
+  StatusOr<std::vector<api::Object>> Answered(Ask ask) {
+    const std::chrono::nanoseconds deadline = Deadline();
+    for (;;) {
+      auto answer = ask();
+      if (answer.ok() || !Unanswered(answer.status()) || clock_.Monotonic() >= deadline) {
+        return answer;
+      }
+      server_.Wait();
+    }
+  }
+  StatusOr<std::vector<api::Object>> Read() {
+    return Answered([&] { return server_.Read(); });
+  }
+  StatusOr<std::vector<api::Object>> Pods(std::string_view space) {
+    return Answered([&] { return server_.Pods(space); });
+  }
 
   Status MakeAll(Defrag& now) {
     while (!now.moves.empty()) {
@@ -107,7 +132,7 @@ class Work {
     }
     if (!first.ok()) return first;
     if (std::ranges::includes(mine_, wanted)) return {};
-    DRAY_ASSIGN_OR_RETURN(const auto objects, server_.Read());
+    DRAY_ASSIGN_OR_RETURN(const auto objects, Read());
     std::set<std::string> open;
     for (const api::Object& object : objects) {
       const auto* node = object.As<api::Node>();
@@ -123,8 +148,12 @@ class Work {
   // It says the same twice as once, so a lost answer is asked for again.
   Status Set(const std::string& node, bool closed) {
     if (closed) mine_.insert(node);
+    const std::chrono::nanoseconds deadline = Deadline();
     Status status = server_.Cordon(node, closed);
-    if (api::MayHaveHappened(status)) status = server_.Cordon(node, closed);
+    while (Unanswered(status) && clock_.Monotonic() < deadline) {
+      server_.Wait();
+      status = server_.Cordon(node, closed);
+    }
     if (!status.ok()) {
       return Surprise(fmt::format("node {} could not be {}: {}", node,
                                   closed ? "cordoned" : "uncordoned", base::Message(status)));
@@ -137,7 +166,7 @@ class Work {
   // --- One move.
 
   Status Make(const Move& move) {
-    DRAY_ASSIGN_OR_RETURN(const auto before, server_.Pods(move.pod.namespace_));
+    DRAY_ASSIGN_OR_RETURN(const auto before, Pods(move.pod.namespace_));
     const api::Pod* pod = nullptr;
     std::set<std::string> known;
     for (const api::Object& object : before) {
@@ -163,7 +192,7 @@ class Work {
     for (bool told = false;;) {
       const Status status = server_.Evict(move.pod, move.uid);
       if (status.ok()) return {};
-      if (api::MayHaveHappened(status)) {
+      if (Unanswered(status)) {
         DRAY_ASSIGN_OR_RETURN(const bool ends, EndsOrGone(move));
         if (ends) return {};
       } else if (status.code() != StatusCode::kResourceExhausted) {
@@ -182,7 +211,7 @@ class Work {
   }
 
   StatusOr<bool> EndsOrGone(const Move& move) {
-    DRAY_ASSIGN_OR_RETURN(const auto pods, server_.Pods(move.pod.namespace_));
+    DRAY_ASSIGN_OR_RETURN(const auto pods, Pods(move.pod.namespace_));
     for (const api::Object& object : pods) {
       if (object.metadata().uid == move.uid) {
         return object.metadata().deletion_timestamp.has_value();
@@ -195,7 +224,7 @@ class Work {
                           const std::set<std::string>& known) {
     const std::chrono::nanoseconds deadline = Deadline();
     for (;;) {
-      DRAY_ASSIGN_OR_RETURN(const auto pods, server_.Pods(move.pod.namespace_));
+      DRAY_ASSIGN_OR_RETURN(const auto pods, Pods(move.pod.namespace_));
       const api::Pod* successor = nullptr;
       bool there = false;
       for (const api::Object& object : pods) {
@@ -235,7 +264,7 @@ class Work {
 
   // As it is now, but for the nodes that are closed here.
   StatusOr<std::vector<api::Object>> ReadOpen() {
-    DRAY_ASSIGN_OR_RETURN(auto objects, server_.Read());
+    DRAY_ASSIGN_OR_RETURN(auto objects, Read());
     for (api::Object& object : objects) {
       if (object.As<api::Node>() == nullptr || !mine_.contains(object.metadata().name)) continue;
       api::NodeSpec& spec = object.Mutable<api::Node>()->spec;
@@ -284,7 +313,7 @@ class Work {
     for (const Arrival& arrival : list_.arrivals) {
       if (arrival.devices) continue;
       for (;;) {
-        DRAY_ASSIGN_OR_RETURN(const auto pods, server_.Pods(arrival.pod.namespace_));
+        DRAY_ASSIGN_OR_RETURN(const auto pods, Pods(arrival.pod.namespace_));
         const auto found = std::ranges::find_if(pods, [&](const api::Object& object) {
           return object.metadata().name == arrival.pod.name;
         });

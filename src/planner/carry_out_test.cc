@@ -65,6 +65,7 @@ class Live final : public MoveServer {
   }
 
   StatusOr<std::vector<api::Object>> Read() override {
+    if (Away()) return base::Unavailable("nobody is there");
     std::vector<api::Object> all;
     for (const api::KindInfo& kind : api::Kinds()) {
       if (&api::HubKind(*kind.hub) != &kind || kind.hub == &api::TypeInfoOf<api::Event>()) continue;
@@ -73,9 +74,11 @@ class Live final : public MoveServer {
     return all;
   }
   StatusOr<std::vector<api::Object>> Pods(std::string_view) override {
+    if (Away()) return base::Unavailable("nobody is there");
     return rehearsal_.cluster().All(KindOf<api::Pod>());
   }
   Status Evict(const PodName& pod, std::string_view) override {
+    if (Away()) return base::Unavailable("nobody is there");
     ++evictions;
     const Status before = refuse ? refuse() : Status();
     if (!before.ok()) return before;
@@ -83,6 +86,7 @@ class Live final : public MoveServer {
     return answer;
   }
   Status Cordon(const std::string& node, bool closed) override {
+    if (Away()) return base::Unavailable("nobody is there");
     if (!cordon.ok()) return cordon;
     auto stored = rehearsal_.cluster().Stored(KindOf<api::Node>(), "", node);
     api::NodeSpec& spec = stored->Mutable<api::Node>()->spec;
@@ -102,6 +106,8 @@ class Live final : public MoveServer {
     rehearsal_.Run();
     clock.Advance(std::chrono::seconds(1));
   }
+
+  bool Away() { return away > 0 && --answered < 0 && away-- > 0; }
 
   void Remove(const std::string& name) {
     auto& cluster = rehearsal_.cluster();
@@ -146,6 +152,8 @@ class Live final : public MoveServer {
   Status answer;                    // to an eviction that was done
   Status cordon;
   int evictions = 0;
+  int away = 0;  // so many requests that nobody answers, after `answered` of them
+  int answered = 0;
   int claims_late = 0;  // so many waits until the claims of a pod that has left go
 
  private:
@@ -242,6 +250,40 @@ TEST(CarryOut, ALostAnswerIsLookedAfter) {
   const Ran again = RunOn(undone);
   EXPECT_TRUE(again.result.done) << again.result.surprise;
   EXPECT_EQ(undone.evictions, 2);
+}
+
+// At whatever request: it is asked again.
+TEST(CarryOut, AServerThatIsAwayForAMomentIsWaitedFor) {
+  for (int after = 0; after < 12; ++after) {
+    SCOPED_TRACE(after);
+    Live live(Fragmented());
+    const auto list = FindMoves(*live.Read(), {}, DefaultOptions(), {});
+    ASSERT_TRUE(list.ok() && list->reached);
+    live.away = 3;
+    live.answered = after;
+    const CarriedOut made = CarryOut(
+        *list, live, live.clock, {.plan = DefaultOptions(), .timeout = std::chrono::seconds(30)},
+        [](const std::string&) {});
+    EXPECT_TRUE(made.done) << made.surprise;
+    EXPECT_EQ(live.NodeOf("big"), "n1");
+    EXPECT_THAT(live.ClosedNodes(), IsEmpty());
+    EXPECT_EQ(live.evictions, 1);
+  }
+}
+
+TEST(CarryOut, AServerThatStaysAwayEndsIt) {
+  Live live(Fragmented());
+  const auto list = FindMoves(*live.Read(), {}, DefaultOptions(), {});
+  ASSERT_TRUE(list.ok() && list->reached);
+  live.away = 1'000;
+  live.answered = 4;
+  const CarriedOut made = CarryOut(*list, live, live.clock,
+                                   {.plan = DefaultOptions(), .timeout = std::chrono::seconds(30)},
+                                   [](const std::string&) {});
+  EXPECT_FALSE(made.done);
+  EXPECT_THAT(made.surprise, HasSubstr("nobody is there"));
+  // What could not be opened again is told.
+  EXPECT_THAT(made.closed, ::testing::ElementsAreArray(live.ClosedNodes()));
 }
 
 // The new pod has its node before the old one's devices are free.

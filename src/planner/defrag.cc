@@ -10,6 +10,8 @@
 
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/pod_claims.h"
+#include "api/pod_group.h"
 #include "api/priority_class.h"
 #include "api/resource_claim.h"
 #include "api/resource_slice.h"
@@ -139,6 +141,17 @@ class Finder {
     for (const api::Object& object : objects_) {
       if (internal::IsPending(object)) pending.emplace(KeyOf(object.metadata()), &object);
     }
+    // Of a group none gets a place alone.
+    std::set<std::string> groups;
+    for (const PodName& name : goal_.pods) {
+      const auto object = pending.find(KeyOf(name.namespace_, name.name));
+      if (object != pending.end()) groups.insert(GroupOf(*object->second));
+    }
+    groups.erase("");
+    for (const auto& [key, object] : pending) {
+      const api::ObjectMeta& metadata = object->metadata();
+      if (groups.contains(GroupOf(*object))) asked.insert({metadata.namespace_, metadata.name});
+    }
     for (const PodOutcome& pod : base.pods) {
       const PodName name{pod.namespace_, pod.name};
       const bool wanted = Nothing() ? !goal_.namespace_ || *goal_.namespace_ == pod.namespace_
@@ -165,6 +178,12 @@ class Finder {
     if (asked.empty()) return {};
     return base::MakeStatus(StatusCode::kNotFound,
                             fmt::format("there is no pod {}", Shown(*asked.begin())));
+  }
+
+  // "namespace/name"; empty: it has none.
+  static std::string GroupOf(const api::Object& pod) {
+    const std::string_view name = api::GroupNameOf(*pod.As<api::Pod>());
+    return name.empty() ? "" : KeyOf(pod.metadata().namespace_, std::string(name));
   }
 
   void Want(const api::Object& pod, PodName name) {
@@ -295,8 +314,15 @@ class Finder {
     task_.budget = options_.budget;
     task_.apart = NodesAreApart(objects_);
     const PlanOptions with = internal::WithSchedulersOf(objects_, plan_);
+    // Pods are tried one by one, which those of a gang are not; that all of it has places is verified.
+    std::vector<api::Object> one_by_one = objects_;
+    for (api::Object& object : one_by_one) {
+      if (object.As<api::PodGroup>() == nullptr) continue;
+      object.Mutable<api::PodGroup>()->spec.scheduling_policy = {};
+      object.Mutable<api::PodGroup>()->spec.scheduling_policy.basic.emplace();
+    }
     const internal::MovesFound found = internal::SearchMoves(
-        objects_, with, task_, [&](const internal::MoveList& list) { return Verified(list); });
+        one_by_one, with, task_, [&](const internal::MoveList& list) { return Verified(list); });
     found_.attempts = found.attempts;
     found_.gave_up = found.gave_up;
     if (!found.list) {

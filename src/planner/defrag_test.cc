@@ -289,6 +289,31 @@ TEST(Defrag, OnlyThosePodsMoveThatWereNamed) {
   EXPECT_THAT(Lines(Found(TwoHalves(), {}, options)), ElementsAre("b n2>n1", "big >n2"));
 }
 
+// One of them alone would get no place, whoever moves.
+TEST(Defrag, RoomIsMadeForAllOfAGang) {
+  PlanOptions options = DefaultOptions();
+  options.gates.Set(api::Gate::kGenericWorkload, true);
+  const auto member = [](std::string_view name) {
+    return PodYaml(name, "  schedulingGroup: {podGroupName: g}\n", "6");
+  };
+  const std::string yaml = NodeYaml("n1", 0) + NodeYaml("n2", 0) + NodeYaml("n3", 0) +
+                           RunningYaml({.name = "a", .node = "n1", .gpus = {}, .cpu = "4"}) +
+                           RunningYaml({.name = "b", .node = "n2", .gpus = {}, .cpu = "4"}) +
+                           RunningYaml({.name = "c", .node = "n3", .gpus = {}, .cpu = "2"}) +
+                           "---\napiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\n"
+                           "metadata: {name: g, namespace: default}\n"
+                           "spec: {schedulingPolicy: {gang: {minCount: 2}}}\n" +
+                           member("g-0") + member("g-1");
+  for (const DefragGoal& goal : {DefragGoal{}, DefragGoal{.pods = {{"default", "g-1"}}}}) {
+    const auto found = DefragOf(yaml, goal, {}, options);
+    ASSERT_TRUE(found.ok()) << base::Message(found.status());
+    EXPECT_TRUE(found->reached) << fmt::format("{}", fmt::join(found->reasons, "; "));
+    EXPECT_EQ(found->moves.size(), 1u);
+    EXPECT_TRUE(found->shortest);
+    EXPECT_EQ(found->arrivals.size(), 2u);
+  }
+}
+
 TEST(Defrag, NobodyIsPreempted) {
   const Defrag found =
       Found(ClassYaml() + NodeYaml("n1", 0) +

@@ -162,6 +162,22 @@ TEST(PlanDump, ClaimsOfPodsThatAreNotGivenKeepTheirDevices) {
   EXPECT_EQ(JsonOf(PlanOf(first.objects).objects), JsonOf(first.objects));
 }
 
+// No server has seen these files, and filled the policy in.
+TEST(PlanDump, APolicyOfNeverMayBeThatOfTheClass) {
+  const auto class_of = [](std::string_view more) {
+    return fmt::format(
+        "---\napiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {{name: high}}\n"
+        "value: 1000\n{}",
+        more);
+  };
+  const std::string yaml = NodeYaml("n1", 0) + PodYaml("low", "  nodeName: n1\n", "8") +
+                           PodYaml("high", "  priorityClassName: high\n", "8");
+  EXPECT_THAT(Lines(PlanOf(class_of("") + yaml)),
+              ElementsAre("high placed n1", "low preempted n1"));
+  const Plan plan = PlanOf(class_of("preemptionPolicy: Never\n") + yaml);
+  EXPECT_THAT(Lines(plan), ElementsAre("high refused", "low existing n1"));
+}
+
 // Nobody wants the claim that is left of a pod that had to leave.
 TEST(PlanDump, WhatAPodThatIsSentAwayGivesBackIsNotAskedForAgain) {
   PlanOptions options = DefaultOptions();

@@ -240,5 +240,52 @@ TEST(PlanVolumes, OfAServerAClaimThatIsNotThereIsMissing) {
   EXPECT_THAT(Lines(PlanOf(yaml, options)), ::testing::ElementsAre("a refused"));
 }
 
+// The first pod can be anywhere and takes the node that another one's volume is on, unless all are looked at.
+TEST(PlanVolumes, AGangIsPlacedWhereItsVolumesAre) {
+  PlanOptions options = DefaultOptions();
+  options.gates.Set(api::Gate::kGenericWorkload, true);
+  const auto volume_on = [](std::string_view node) {
+    return fmt::format(R"(---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: pv-{0}}}
+spec:
+  capacity: {{storage: 1Gi}}
+  accessModes: [ReadWriteOnce]
+  claimRef: {{name: of-{0}, namespace: default, uid: uid-{0}}}
+  local: {{path: /x}}
+  nodeAffinity:
+    required:
+      nodeSelectorTerms: [{{matchExpressions: [{{key: kubernetes.io/hostname, operator: In, values: [{0}]}}]}}]
+status: {{phase: Bound}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: of-{0}, namespace: default, uid: uid-{0}, annotations: {{pv.kubernetes.io/bind-completed: "yes"}}}}
+spec: {{accessModes: [ReadWriteOnce], volumeName: pv-{0}, resources: {{requests: {{storage: 1Gi}}}}}}
+status: {{phase: Bound}}
+)",
+                       node);
+  };
+  const auto member = [](std::string_view name, std::string_view volume) {
+    return PodYaml(
+        name,
+        "  schedulingGroup: {podGroupName: g}\n" +
+            (volume.empty() ? std::string()
+                            : fmt::format("  volumes: [{{name: d, persistentVolumeClaim: "
+                                          "{{claimName: {}}}}}]\n",
+                                          volume)),
+        "8");
+  };
+  const std::string yaml = NodeYaml("n1", 0) + NodeYaml("n2", 0) + NodeYaml("n3", 0) +
+                           volume_on("n1") + volume_on("n2") +
+                           "---\napiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\n"
+                           "metadata: {name: g, namespace: default}\n"
+                           "spec: {schedulingPolicy: {gang: {minCount: 3}}}\n" +
+                           member("a", "") + member("b", "of-n1") + member("c", "of-n2");
+  EXPECT_THAT(Lines(PlanOf(yaml, options)),
+              ::testing::ElementsAre("a placed n3", "b placed n1", "c placed n2"));
+}
+
 }  // namespace
 }  // namespace dray::planner

@@ -551,6 +551,64 @@ TEST_F(DevicePreemptionTest, WhenThePodGoesWhatWasHeldIsForOthers) {
   EXPECT_EQ(NodeOf("equal"), "n1");
 }
 
+// The room was on a node that is no more.
+TEST_F(DevicePreemptionTest, WhenTheNominatedNodeGoesRoomIsMadeOnAnotherOne) {
+  town_.AddNode("n1", 1);
+  town_.AddNode("n2", 1);
+  AddPod("a", 1, 0);
+  AddPod("b", 1, 1);
+  Run();
+  AddPod("high", 1, 10);
+  Run();
+  ASSERT_THAT(SentAway(), ElementsAre("a"));
+  const std::string node = NodeOf("a");
+  ASSERT_THAT(town_.cluster().Delete(DeviceCluster::KindOf<api::Node>(), "", node),
+              testing::IsOk());
+  ASSERT_THAT(
+      town_.cluster().Delete(DeviceCluster::KindOf<api::ResourceSlice>(), "", "slice-" + node),
+      testing::IsOk());
+  Run();
+  EXPECT_THAT(SentAway(), UnorderedElementsAre("a", "b"));
+  End("b");
+  GiveBack("b");
+  Run();
+  EXPECT_EQ(NodeOf("high"), NodeOf("a") == "n1" ? "n2" : "n1");
+  EXPECT_EQ(town_.scheduler().rooms_kept(), 0u);
+}
+
+// However long it takes: nobody else goes, and nobody gets the device meanwhile.
+TEST_F(DevicePreemptionTest, AVictimThatDoesNotEndIsWaitedFor) {
+  town_.AddNode("n1", 1);
+  town_.AddNode("n2", 1);
+  AddPod("a", 1, 0);
+  AddPod("b", 1, 1);
+  Run();
+  AddPod("high", 1, 10);
+  Run();
+  ASSERT_THAT(SentAway(), ElementsAre("a"));
+  for (int i = 0; i < 60; ++i) {
+    town_.clock().Advance(std::chrono::minutes(1));
+    Run();
+    AddPod("late" + std::to_string(i), 1, 0);
+  }
+  EXPECT_THAT(SentAway(), ElementsAre("a"));
+  EXPECT_EQ(NodeOf("high"), "");
+  // When it has given up, those who wait are not kept from anything: only what the victim still has.
+  api::Pod high = *town_.Find<api::Pod>("high");
+  high.metadata.finalizers.clear();
+  ASSERT_THAT(town_.cluster().Update(api::Object::Of(std::move(high))), testing::IsOk());
+  ASSERT_THAT(town_.cluster().Delete(DeviceCluster::KindOf<api::Pod>(), "ns", "high"),
+              testing::IsOk());
+  Run();
+  EXPECT_EQ(town_.scheduler().rooms_kept(), 0u);
+  End("a");
+  GiveBack("a");
+  Run();
+  int bound = 0;
+  for (int i = 0; i < 60; ++i) bound += NodeOf("late" + std::to_string(i)).empty() ? 0 : 1;
+  EXPECT_EQ(bound, 1);
+}
+
 // Who names a claim that is not there is not tried, and nothing that happens wakes him: what was kept for him would be
 // kept for ever. Found by test/system.
 TEST_F(DevicePreemptionTest, ForAPodWhoseClaimHasGoneNothingIsKept) {

@@ -9,6 +9,7 @@
 #include "api/pod_claims.h"
 #include "fmt/format.h"
 #include "scheduler/plugins/pod_claims.h"
+#include "scheduler/plugins/volume_binding.h"
 
 namespace dray::scheduler {
 namespace {
@@ -193,7 +194,9 @@ bool GroupSearch::Add(std::span<const std::shared_ptr<const PodInfo>> pods) {
     if (devices_ != nullptr) asks = devices_->WhatIsAsked(cycle->state(), *pod, ids);
     const auto known = std::ranges::find_if(kinds_, [&](const Kind& kind) {
       return asks && kind.asks == asks && SameShape(*kind.pod, *pod) &&
-             kind.pod->pod->metadata.labels == pod->pod->metadata.labels;
+             kind.pod->pod->metadata.labels == pod->pod->metadata.labels &&
+             SameReach(kind.cycle->state().Find<VolumeBindingState>(),
+                       cycle->state().Find<VolumeBindingState>());
     });
     if (known != kinds_.end()) {
       known->pods.push_back(i);

@@ -11,6 +11,7 @@
 #include "api/pod_claims.h"
 #include "fmt/format.h"
 #include "scheduler/internal/group_try.h"
+#include "scheduler/plugins/pod_claims.h"
 
 namespace dray::scheduler {
 namespace {
@@ -242,6 +243,49 @@ void Scheduler::Impl::PlaceOneByOne(GroupTry& group) {
   }
 }
 
+// A thousand pods of a gang wait for the same: of those that nothing tells apart, one is asked whether a change may
+// help.
+std::vector<std::uint64_t> Scheduler::Impl::AlikeMembers(const GroupTry& group) {
+  struct Kind {
+    const PodInfo* pod = nullptr;
+    PodClaims claims;
+    std::uint64_t number = 0;
+  };
+  const auto same = [](const Kind& a, const Kind& b) {
+    return SameShape(*a.pod, *b.pod) &&
+           a.pod->pod->metadata.labels == b.pod->pod->metadata.labels &&
+           std::ranges::equal(a.claims.claims, b.claims.claims,
+                              [](const ClaimPointer& x, const ClaimPointer& y) {
+                                return x == y || x->spec == y->spec;
+                              });
+  };
+  std::map<std::uint64_t, std::vector<Kind>> by_shape;
+  std::vector<std::uint64_t> numbers;
+  for (const QueuedPod& member : group.members) {
+    const PodInfo& info = *member.pod;
+    Kind kind{.pod = &info, .claims = ClaimsOf(*info.pod, world)};
+    const bool volumes = std::ranges::any_of(info.pod->spec.volumes, [](const api::Volume& volume) {
+      return volume.persistent_volume_claim.has_value() || volume.ephemeral.has_value();
+    });
+    const bool own = volumes || !kind.claims.problem.empty() ||
+                     std::ranges::any_of(kind.claims.claims, [](const ClaimPointer& claim) {
+                       return claim->status.allocation.has_value();
+                     });
+    if (own) {
+      numbers.push_back(0);
+      continue;
+    }
+    std::vector<Kind>& kinds = by_shape[info.shape];
+    auto known = std::ranges::find_if(kinds, [&](const Kind& one) { return same(one, kind); });
+    if (known == kinds.end()) {
+      kind.number = ++alike_numbers;
+      known = kinds.insert(kinds.end(), std::move(kind));
+    }
+    numbers.push_back(known->number);
+  }
+  return numbers;
+}
+
 void Scheduler::Impl::RefuseMember(GroupTry& group, std::size_t member,
                                    const std::string& message) {
   const std::shared_ptr<const PodInfo> info = group.members[member].pod;
@@ -280,7 +324,8 @@ void Scheduler::Impl::RefuseMember(GroupTry& group, std::size_t member,
   why.as_of = changes;
   if (options.observer != nullptr) options.observer->OnRefusal(why.explanation);
   QueuedPod back = group.members[member];
-  back.alike = 0;
+  if (group.alike.empty()) group.alike = AlikeMembers(group);
+  back.alike = group.alike[member];
   const bool devices =
       profiles[group.profile].devices != nullptr && !group.refused_by.empty() &&
       (!info->pod->spec.resource_claims.empty() || !info->requests.scalars.empty());

@@ -8,6 +8,9 @@
 // near others, what fits does with fewer pods there, too: then the kind with the fewest nodes is the only one that
 // has to be tried next, and what it finds no node for is left out. Otherwise any kind may be next. What was tried
 // once in one order is not tried in another. A budget counts questions to filters.
+//
+// A pod takes the first devices that will do. Where the next one finds none on a node, devices of all pods of the group
+// there are chosen together, so that it does not matter in which order they came.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -65,9 +68,10 @@ class Scheduler::Impl::MutualSearch {
     if (!done) impl_.LetGo(group_.placed);
     return done;
   }
-  // Everything was tried, but for other devices on the same nodes.
+  // Everything was tried, but for other devices that `unsure` is about: those that several nodes can use, or several
+  // pods share.
   bool exhausted() const { return left_ > 0; }
-  bool devices() const { return devices_; }
+  bool unsure() const { return unsure_; }
   std::size_t most() const { return most_; }
   std::uint64_t spent() const { return (group_.trial ? kTrialBudget : kBudget) - left_; }
 
@@ -77,6 +81,7 @@ class Scheduler::Impl::MutualSearch {
     std::optional<std::string> asks;  // nothing: like no other
     std::vector<std::size_t> nodes;   // by rank: how often one of them is there
     std::size_t placed = 0;
+    bool chooses = false;   // devices that nobody shares
     bool left_out = false;  // the rest of it
     std::size_t left() const { return left_out ? 0 : members.size() - placed; }
   };
@@ -97,12 +102,19 @@ class Scheduler::Impl::MutualSearch {
     for (std::size_t i = 0; i < group_.members.size(); ++i) {
       const PodInfo& pod = *group_.members[i].pod;
       std::optional<std::string> asks = "";
-      if (HasVolumesOfItsOwn(*pod.pod)) asks.reset();
-      if (asks && devices != nullptr) {
+      bool chooses = false;
+      if (devices != nullptr) {
         const auto cycle = impl_.CycleOf(group_, group_.members[i].pod);
         asks = cycle->Prepare() ? devices->WhatIsAsked(cycle->state(), pod, shared) : std::nullopt;
-        devices_ = devices_ || asks != "";
+        if (asks != "") {
+          const bool shares = std::ranges::any_of(
+              ClaimsOf(*pod.pod, impl_.world).claims,
+              [&](const ClaimPointer& claim) { return shared.contains(IdOf(*claim)); });
+          chooses = asks.has_value() && !shares && !HasVolumesOfItsOwn(*pod.pod);
+          unsure_ = unsure_ || !chooses || devices->UsesWidePools({&cycle->state(), &pod}, shared);
+        }
       }
+      if (HasVolumesOfItsOwn(*pod.pod)) asks.reset();
       const auto known = std::ranges::find_if(kinds_, [&](const Kind& kind) {
         const PodInfo& other = *group_.members[kind.members.front()].pod;
         return asks && kind.asks == asks && SameShape(other, pod) &&
@@ -110,6 +122,8 @@ class Scheduler::Impl::MutualSearch {
       });
       Kind& kind = known != kinds_.end() ? *known : kinds_.emplace_back();
       kind.asks = std::move(asks);
+      kind.chooses = chooses;
+      if (chooses) choosing_.insert(pod.key);
       kind.members.push_back(i);
     }
     for (Kind& kind : kinds_) kind.nodes.resize(impl_.world.nodes().size());
@@ -174,7 +188,10 @@ class Scheduler::Impl::MutualSearch {
     for (NodeInfo* node : asked) {
       if (left_ == 0) break;
       --left_;
-      if (cycle->Filter(cycle->state(), *pod, *node).ok()) nodes.push_back(node);
+      if (cycle->Filter(cycle->state(), *pod, *node).ok() ||
+          (kind.chooses && MayChooseAgain(*node))) {
+        nodes.push_back(node);
+      }
     }
     return nodes;
   }
@@ -196,16 +213,103 @@ class Scheduler::Impl::MutualSearch {
     Binding binding{.pod = member, .profile = group_.profile, .node = node.name()};
     const auto cycle = impl_.CycleOf(group_, member.pod);
     if (left_ > 0) --left_;
-    if (!cycle->Prepare() || !cycle->Filter(cycle->state(), *member.pod, node).ok()) return false;
-    binding.state = cycle->TakeState();
-    if (!impl_.Hold(binding, node).ok()) return false;
-    group_.placed.push_back(std::move(binding));
+    if (!cycle->Prepare()) return false;
+    if (cycle->Filter(cycle->state(), *member.pod, node).ok()) {
+      binding.state = cycle->TakeState();
+      if (!impl_.Hold(binding, node).ok()) return false;
+      group_.placed.push_back(std::move(binding));
+    } else if (!kind.chooses || !MayChooseAgain(node) || !PlaceBeside(member, node)) {
+      return false;
+    }
     ++kind.placed;
     ++kind.nodes[node.rank];
     return true;
   }
 
+  // --- Other devices for those who are there.
+
+  // Whether pods of the group are there who could have other devices.
+  bool MayChooseAgain(const NodeInfo& node) const {
+    return std::ranges::any_of(group_.placed, [&](const Binding& binding) {
+      return binding.node == node.name() && choosing_.contains(binding.pod.pod->key);
+    });
+  }
+
+  // The same pod on the same node, with these devices. It is not asked about again: whoever came after it was asked
+  // with it there.
+  bool HoldWith(const QueuedPod& pod, NodeInfo& node, const PresetDevices& devices, bool ask,
+                Binding& held) {
+    held = {.pod = pod, .profile = group_.profile, .node = node.name()};
+    const auto cycle = impl_.CycleOf(group_, pod.pod);
+    if (!cycle->Prepare()) return false;
+    if (ask && !cycle->Filter(cycle->state(), *pod.pod, node).ok()) return false;
+    held.state = cycle->TakeState();
+    held.state.Get<PresetDevices>() = DynamicResources::PresetFor(held.state, devices);
+    return impl_.Hold(held, node).ok();
+  }
+
+  // Devices of all of them at once, or everything as it was.
+  bool PlaceBeside(const QueuedPod& member, NodeInfo& node) {
+    std::vector<std::size_t> there;
+    std::vector<QueuedPod> pods;
+    PresetDevices had;
+    std::vector<Binding> leave;
+    for (std::size_t i = 0; i < group_.placed.size(); ++i) {
+      Binding& binding = group_.placed[i];
+      if (binding.node != node.name() || !choosing_.contains(binding.pod.pod->key)) continue;
+      there.push_back(i);
+      pods.push_back(binding.pod);
+      for (DeviceHold::Kept& kept : DynamicResources::TakenBy(binding.state)) {
+        had.by_claim.emplace(std::move(kept.claim), std::move(kept.allocation));
+      }
+      leave.push_back(std::move(binding));
+    }
+    left_ -= std::min<std::uint64_t>(left_, there.size());
+    impl_.LetGo(leave);
+    std::vector<Binding> held;
+    const auto chosen = ChooseAll(pods, member, node);
+    bool done = chosen.ok();
+    for (std::size_t i = 0; i < pods.size() && done; ++i) {
+      done = HoldWith(pods[i], node, *chosen, /*ask=*/false, held.emplace_back());
+    }
+    if (done) done = HoldWith(member, node, *chosen, /*ask=*/true, held.emplace_back());
+    if (!done) {
+      if (chosen.ok()) held.pop_back();  // that one was not held
+      impl_.LetGo(held);
+      for (const QueuedPod& pod : pods) {
+        if (HoldWith(pod, node, had, /*ask=*/false, held.emplace_back())) continue;
+        // It cannot be as it was: nothing is known from here on.
+        held.pop_back();
+        impl_.LetGo(held);
+        broken_ = true;
+        left_ = 0;
+        for (std::size_t i = there.size(); i-- > 0;) {
+          group_.placed.erase(group_.placed.begin() + static_cast<std::ptrdiff_t>(there[i]));
+        }
+        return false;
+      }
+    }
+    for (std::size_t i = 0; i < there.size(); ++i) group_.placed[there[i]] = std::move(held[i]);
+    if (done) group_.placed.push_back(std::move(held.back()));
+    return done;
+  }
+
+  StatusOr<PresetDevices> ChooseAll(const std::vector<QueuedPod>& pods, const QueuedPod& member,
+                                    const NodeInfo& node) {
+    std::vector<std::unique_ptr<Cycle>> cycles;
+    std::vector<DynamicResources::Member> members;
+    const auto add = [&](const QueuedPod& pod) {
+      cycles.push_back(impl_.CycleOf(group_, pod.pod));
+      members.push_back({&cycles.back()->state(), pod.pod.get()});
+      return cycles.back()->Prepare();
+    };
+    bool prepared = std::ranges::all_of(pods, add) && add(member);
+    if (!prepared) return base::FailedPrecondition("a pod fits nowhere");
+    return impl_.profiles[group_.profile].devices->ChooseTogether(members, node, {});
+  }
+
   void TakeBack(Kind& kind, const NodeInfo& node) {
+    if (broken_) return;
     std::vector<Binding> last;
     last.push_back(std::move(group_.placed.back()));
     group_.placed.pop_back();
@@ -230,8 +334,10 @@ class Scheduler::Impl::MutualSearch {
   Impl& impl_;
   GroupTry& group_;
   bool monotonic_ = false;
-  bool devices_ = false;  // somebody asks for some
+  bool unsure_ = false;
+  bool broken_ = false;
   std::vector<Kind> kinds_;
+  base::StringSet choosing_;  // pods of kinds that do
   absl::flat_hash_set<std::string> tried_;
   std::uint64_t left_;
   std::size_t most_ = 0;
@@ -253,14 +359,14 @@ void Scheduler::Impl::PlaceMutually(GroupTry& group) {
     }
     return;
   }
-  const bool proved = search.exhausted() && !search.devices();
+  const bool proved = search.exhausted() && !search.unsure();
   const std::size_t found = group.scheduled + std::max(one_by_one, search.most());
   group.could_run = proved ? group.scheduled + group.least - 1 : found;
   group.joint =
       proved ? fmt::format("no assignment of pods to nodes places them: at most {} could run",
                            group.could_run)
              : fmt::format("whether another assignment places them is not known: {}, {} could run",
-                           search.exhausted() ? "other devices of the same nodes were not tried"
+                           search.exhausted() ? "not every choice of devices was tried"
                                               : "the search was given up",
                            found);
 }

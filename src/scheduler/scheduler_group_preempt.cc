@@ -229,11 +229,10 @@ class Scheduler::Impl::GroupTrial final : public VictimTrial {
 
 std::string Scheduler::Impl::WhyNotPreempt(const GroupTry& group) const {
   const bool of_group = options.gates.Enabled(api::Gate::kPodGroupPreemptionPolicy);
-  const bool never = of_group
-                         ? group.object->spec.preemption_policy == api::kPreemptNever
-                         : std::ranges::any_of(group.members, [](const QueuedPod& member) {
-                             return member.pod->pod->spec.preemption_policy == api::kPreemptNever;
-                           });
+  const bool never = of_group ? world.NeverPreempts(*group.object)
+                              : std::ranges::any_of(group.members, [&](const QueuedPod& member) {
+                                  return world.NeverPreempts(*member.pod->pod);
+                                });
   return never ? "not eligible due to preemptionPolicy=Never." : "";
 }
 

@@ -613,6 +613,39 @@ TEST_F(GroupPreemptTest, ForAGroupOfWhichAClaimHasGoneNothingIsKept) {
   EXPECT_EQ(NodeOf("next"), "n1");
 }
 
+// And so is the policy: that of the group's class where groups have one, else that of its pods'.
+TEST_F(GroupPreemptTest, APolicyIsThatOfTheClassWhereNobodyHasFilledItIn) {
+  for (const bool of_group : {false, true}) {
+    scheduler_ = nullptr;
+    gates_.Set(api::Gate::kPodGroupPreemptionPolicy, of_group);
+    cluster_ = std::make_unique<api::MemoryCluster>(
+        clock_, random_, api::MemoryClusterOptions{.gates = gates_, .validate = false});
+    Restart();
+    for (const bool never : {false, true}) {
+      api::PriorityClass made;
+      made.metadata.name = never ? "patient" : "hasty";
+      made.value = 100;
+      if (never) made.preemption_policy = api::kPreemptNever;
+      Create(std::move(made));
+    }
+    Create(MakeNode("n1", "1"));
+    Add({.name = "low", .node = "n1", .priority = 1});
+    api::PodGroup group;
+    group.metadata.namespace_ = "ns";
+    group.metadata.name = "g";
+    group.spec.priority_class_name = of_group ? "patient" : "hasty";
+    group.spec.scheduling_policy.gang.emplace().min_count = 1;
+    Create(std::move(group));
+    api::Pod pod = Member(MakePod({.name = "a"}));
+    pod.spec.priority.reset();
+    pod.spec.priority_class_name = of_group ? "hasty" : "patient";
+    Create(std::move(pod));
+    Run();
+    EXPECT_THAT(SentAway(), IsEmpty()) << of_group;
+    EXPECT_THAT(Condition(), HasSubstr("not eligible due to preemptionPolicy=Never."));
+  }
+}
+
 class CountsAttempts final : public Observer {
  public:
   void OnAttempt(const AttemptReport& attempt) override {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/extended_resources.h"
 #include "api/memory_cluster.h"
 #include "api/pod_group.h"
 #include "base/check.h"
@@ -24,6 +25,7 @@
 namespace dray::scheduler {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
@@ -144,6 +146,71 @@ TEST_F(GroupTest, Row30PodsOfAnotherPriorityAreAnError) {
                                      "and 0"));
 }
 
+TEST_F(GroupTest, Row30PodsOfAnotherSchedulerAreAnError) {
+  SchedulerOptions options;
+  options.gates = gates_;
+  options.config.profiles.push_back(options.config.profiles.front());
+  options.config.profiles.back().scheduler_name = "other";
+  scheduler_ = std::make_unique<Scheduler>(*cluster_, clock_, ids_, std::move(options));
+  Create(MakeNode("n", "8"));
+  AddGroup(2);
+  AddPod("a");
+  api::Pod b = Member(MakePod({.name = "b"}));
+  b.spec.scheduler_name = "other";
+  Create(std::move(b));
+  Run();
+  EXPECT_THAT(Bound(), IsEmpty());
+  EXPECT_THAT(Condition(), HasSubstr("False SchedulerError: all pods in a single pod group should "
+                                     "have the same .spec.schedulerName set, got: "));
+}
+
+TEST_F(GroupTest, Row21WhoComesWhenTheGangRunsJoinsIt) {
+  Create(MakeNode("n", "4"));
+  AddGroup(3);
+  for (const char* name : {"a", "b", "c"}) AddPod(name);
+  Run();
+  ASSERT_EQ(Bound().size(), 3u);
+  AddPod("d");
+  Run();
+  EXPECT_EQ(NodeOf("d"), "n");
+}
+
+// One of the gang's nodes has failed, and its pods are made anew: those that run count.
+TEST_F(GroupTest, WhatIsLostOfARunningGangIsReplaced) {
+  Create(MakeNode("n1", "2"));
+  Create(MakeNode("n2", "2"));
+  AddGroup(4);
+  for (const char* name : {"a", "b", "c", "d"}) AddPod(name);
+  Run();
+  ASSERT_EQ(Bound().size(), 4u);
+  ASSERT_TRUE(cluster_->Delete(KindOf<api::Node>(), "", "n2").ok());
+  std::size_t lost = 0;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    if (NodeOf(name) != "n2") continue;
+    ASSERT_TRUE(cluster_->Delete(KindOf<api::Pod>(), "ns", name).ok());
+    AddPod(fmt::format("again-{}", name));
+    ++lost;
+  }
+  ASSERT_EQ(lost, 2u);
+  Run();
+  EXPECT_EQ(Bound().size(), 2u);
+  Create(MakeNode("n3", "1"));
+  Run();
+  EXPECT_EQ(Bound().size(), 2u) << "one alone is too few";
+  Create(MakeNode("n4", "1"));
+  Run();
+  EXPECT_EQ(Bound().size(), 4u);
+}
+
+TEST_F(GroupTest, Row23APodAloneFitsBesideAGangThatIsTooLarge) {
+  Create(MakeNode("n", "2"));
+  AddGroup(3);
+  for (const char* name : {"a", "b", "c"}) AddPod(name);
+  Create(MakePod({.name = "alone"}));
+  Run();
+  EXPECT_THAT(Bound(), ElementsAre("alone"));
+}
+
 TEST_F(GroupTest, Row33ABasicGroupIsBoundAsFarAsItFits) {
   Create(MakeNode("n", "1"));
   AddGroup(0);
@@ -238,6 +305,39 @@ TEST_F(GroupDevicesTest, Row57WholeOrHalf) {
   EXPECT_THAT(Bound(), UnorderedElementsAre("g-0", "g-1"));
   EXPECT_THAT((std::vector{DeviceOf("g-0"), DeviceOf("g-1")}),
               UnorderedElementsAre("half-1", "half-2"));
+}
+
+// The same where pods name no claim: the whole one is first in the class that serves the resource.
+TEST_F(GroupDevicesTest, ExtendedResourcesOfSeveralPodsAreChosenTogether) {
+  Create(MakeNode("n", "8"));
+  testing::Slice counters("counters");
+  counters.Pool("n").OnNode("n").Of(2).Counters("cs", {{"widgets", "2"}});
+  Create<api::ResourceSlice>(counters);
+  testing::Slice slice("devices");
+  slice.Pool("n").OnNode("n").Of(2);
+  slice.With(testing::Device("whole").Consumes("cs", {{"widgets", "2"}}));
+  for (const char* name : {"half-1", "half-2"}) {
+    slice.With(testing::Device(name).Consumes("cs", {{"widgets", "1"}}));
+  }
+  Create<api::ResourceSlice>(slice);
+  AddGroup(2);
+  for (const char* name : {"g-0", "g-1"}) {
+    api::Pod pod = Member(MakePod({.name = name}));
+    pod.metadata.uid = fmt::format("uid-{}", name);
+    for (auto* list : {&pod.spec.containers.front().resources.requests,
+                       &pod.spec.containers.front().resources.limits}) {
+      (*list)[api::ImplicitResourceName("gpu")] = testing::ToQuantity("1");
+    }
+    Create(std::move(pod));
+  }
+  Run();
+  EXPECT_THAT(Bound(), UnorderedElementsAre("g-0", "g-1")) << Condition();
+  std::vector<std::string> devices;
+  for (const api::Object& object : cluster_->All(KindOf<api::ResourceClaim>())) {
+    const auto& allocation = object.As<api::ResourceClaim>()->status.allocation;
+    if (allocation) devices.push_back(allocation->devices.results.at(0).device);
+  }
+  EXPECT_THAT(devices, UnorderedElementsAre("half-1", "half-2"));
 }
 
 // Row 58: any device, or the big one; first fit gives the big one to who takes any.

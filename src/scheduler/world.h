@@ -168,6 +168,9 @@ class World final : public allocator::ClassLister {
   std::int32_t PriorityOf(const api::Pod& pod) const;
   // The same of a group: in files nobody has filled in the number.
   std::int32_t PriorityOf(const api::PodGroup& group) const;
+  // Whether its policy, or where nobody has filled that in either that of its PriorityClass, is Never.
+  bool NeverPreempts(const api::Pod& pod) const;
+  bool NeverPreempts(const api::PodGroup& group) const;
   // Claims, volumes and classes of storage.
   const Volumes& volumes() const;
   // What may be disturbed of which pods, of one namespace, by name.

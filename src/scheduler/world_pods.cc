@@ -288,22 +288,39 @@ std::int32_t World::PriorityOf(const api::PodGroup& group) const {
                              : impl_->PriorityOf(group.spec.priority_class_name);
 }
 
-std::int32_t World::Impl::PriorityOf(const std::string& name) const {
+bool World::NeverPreempts(const api::Pod& pod) const {
+  if (pod.spec.preemption_policy) return pod.spec.preemption_policy == api::kPreemptNever;
+  if (pod.spec.priority_class_name.empty() && pod.spec.priority) return false;
+  const api::PriorityClass* found = impl_->FindPriority(pod.spec.priority_class_name);
+  return found != nullptr && found->preemption_policy == api::kPreemptNever;
+}
+
+bool World::NeverPreempts(const api::PodGroup& group) const {
+  if (group.spec.preemption_policy) return group.spec.preemption_policy == api::kPreemptNever;
+  if (group.spec.priority_class_name.empty() && group.spec.priority) return false;
+  const api::PriorityClass* found = impl_->FindPriority(group.spec.priority_class_name);
+  return found != nullptr && found->preemption_policy == api::kPreemptNever;
+}
+
+const api::PriorityClass* World::Impl::FindPriority(const std::string& name) const {
   if (!name.empty()) {
     const auto found = priorities.find(name);
-    if (found != priorities.end()) return found->second->value;
-    if (name == "system-node-critical") return kSystemNodeCritical;
-    if (name == "system-cluster-critical") return kSystemClusterCritical;
-    return 0;
+    return found == priorities.end() ? nullptr : found->second.get();
   }
   // Of several defaults the lowest counts, as at admission.
-  std::optional<std::int32_t> lowest;
+  const api::PriorityClass* lowest = nullptr;
   for (const auto& [class_name, priority] : priorities) {
-    if (priority->global_default) {
-      lowest = std::min(lowest.value_or(std::numeric_limits<std::int32_t>::max()), priority->value);
-    }
+    if (!priority->global_default) continue;
+    if (lowest == nullptr || priority->value < lowest->value) lowest = priority.get();
   }
-  return lowest.value_or(0);
+  return lowest;
+}
+
+std::int32_t World::Impl::PriorityOf(const std::string& name) const {
+  if (const api::PriorityClass* found = FindPriority(name)) return found->value;
+  if (name == "system-node-critical") return kSystemNodeCritical;
+  if (name == "system-cluster-critical") return kSystemClusterCritical;
+  return 0;
 }
 
 }  // namespace dray::scheduler

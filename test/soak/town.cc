@@ -20,20 +20,6 @@ constexpr std::size_t kMostPods = 28;
 
 }  // namespace
 
-api::FeatureGates AllDeviceGates() {
-  using enum api::Gate;
-  api::FeatureGates gates;
-  for (const api::Gate gate :
-       {kDRAAdminAccess, kDRAConsumableCapacity, kDRADerivedAttributes, kDRADeviceBindingConditions,
-        kDRADeviceCompatibilityGroups, kDRADeviceTaintRules, kDRADeviceTaints, kDRAExtendedResource,
-        kDRAFractionalCapacityRange, kDRAListTypeAttributes, kNodeDeclaredFeatures,
-        kDRAOptionalNodeOperations, kDRAPartitionableDevices, kDRAPrioritizedList,
-        kDRAResourceClaimDeviceStatus}) {
-    gates.Set(gate, true);
-  }
-  return gates;
-}
-
 model::GeneratorOptions WhatDriversPublish() {
   return {.max_pools = 2,
           .max_devices = 7,

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/uuid.h"
 #include "model/dice.h"
+#include "model/gates.h"
 #include "model/instance.h"
 
 namespace dray::soak {
@@ -31,7 +32,7 @@ inline constexpr const char* kResource =
     "example.com/gpu";  // served by a class, or a device plugin
 
 // Everything that has to do with devices is on.
-api::FeatureGates AllDeviceGates();
+using model::AllDeviceGates;
 
 template <typename T>
 const api::KindInfo& KindOf() {

@@ -93,9 +93,7 @@ std::optional<api::FeatureGates> Told(Io& io, const StatusOr<api::FeatureGates>&
 }  // namespace
 
 std::optional<api::FeatureGates> ReadGates(Io& io, const std::vector<std::string>& texts) {
-  const std::string text = fmt::format("{}", fmt::join(texts, ","));
-  const api::FeatureGates defaults;
-  return Told(io, api::ParseImplemented(text, defaults), text, defaults);
+  return ReadGatesToCheck(io, texts, api::FeatureGates());
 }
 
 std::optional<api::FeatureGates> ReadGatesToCheck(Io& io, const std::vector<std::string>& texts,

@@ -54,6 +54,7 @@ struct Scheduler::Impl::GroupTry {
   bool retry = false;
   // Pods are leaving for the group, or were sent away now: what was nominated stays.
   bool makes_room = false;
+  std::vector<std::uint64_t> alike;  // by member: QueuedPod::alike; empty: not known yet
   std::map<std::size_t, std::string> nominated;  // by member: now
   std::string preemption;                        // what is said of it; empty: nothing
   // The domain that is being tried; null: the group may be anywhere.

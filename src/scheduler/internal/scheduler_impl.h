@@ -291,6 +291,7 @@ struct Scheduler::Impl {
   Outcome Commit(GroupTry& group);
   Outcome RefuseGroup(GroupTry& group);
   Outcome FailGroup(GroupTry& group, const PluginStatus& status);
+  std::vector<std::uint64_t> AlikeMembers(const GroupTry& group);
   void RefuseMember(GroupTry& group, std::size_t member, const std::string& message);
   void TellGroup(const std::string& key, bool scheduled, std::string_view reason,
                  std::string message);

@@ -91,6 +91,8 @@ struct World::Impl {
   void IndexPod(const api::Pod& pod, const std::string& key, bool add);
   void PriorityClassesChanged();
   // Of a class by name; empty: the default.
+  // The class of that name; of no name: the one that is the default. Null: none is given.
+  const api::PriorityClass* FindPriority(const std::string& name) const;
   std::int32_t PriorityOf(const std::string& name) const;
   // Of the pod's group, "namespace/name"; empty: it has none, or the gate is off.
   std::string GroupKeyOf(const api::Pod& pod) const;

@@ -57,7 +57,7 @@ std::string NotAvailable(std::size_t nodes, const std::map<std::string, std::siz
 
 std::string DefaultPreemption::WhyNotEligible(const CycleState& state, const PodInfo& pod,
                                               World& world) const {
-  if (pod.pod->spec.preemption_policy == api::kPreemptNever) {
+  if (world.NeverPreempts(*pod.pod)) {
     return "not eligible due to preemptionPolicy=Never.";
   }
   const std::string& nominated = pod.pod->status.nominated_node_name;
@@ -185,7 +185,7 @@ const DeviceHold* DefaultPreemption::Hold(CycleState& state, const PodInfo& pod,
 PostFilterResult DefaultPreemption::PostFilter(CycleState& state, const PodInfo& pod,
                                                World& world) {
   DevicePreemptionPlugin* devices = what_if_.Devices(state);
-  if (devices != nullptr && pod.pod->spec.preemption_policy != api::kPreemptNever) {
+  if (devices != nullptr && !world.NeverPreempts(*pod.pod)) {
     if (std::optional<PostFilterResult> waits = Waits(state, pod, world, *devices)) return *waits;
   }
   if (std::string why = WhyNotEligible(state, pod, world); !why.empty()) {

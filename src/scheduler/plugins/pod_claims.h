@@ -38,7 +38,7 @@ bool IsForExtendedResourcesOf(const api::Pod& pod, const api::ResourceClaim& cla
 
 // "namespace/name", as events name objects.
 std::string KeyOf(const api::ObjectMeta& metadata);
-// The same for any claim that is stored, and something else for each that has no name yet.
+// The same for any claim that is stored, and something else for each that has no name of its own yet.
 std::string IdOf(const api::ResourceClaim& claim);
 
 }  // namespace dray::scheduler

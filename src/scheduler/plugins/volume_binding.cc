@@ -71,6 +71,28 @@ bool HasModes(const VolumeClaim& claim, const PersistentVolume& volume) {
 
 }  // namespace
 
+bool SameReach(const VolumeBindingState* a, const VolumeBindingState* b) {
+  static const VolumeBindingState kNone;
+  const VolumeBindingState& x = a == nullptr ? kNone : *a;
+  const VolumeBindingState& y = b == nullptr ? kNone : *b;
+  const auto limits = [](const VolumeBindingState& state) {
+    std::vector<const api::NodeSelector*> limits;
+    for (const auto& volume : state.bound) {
+      const auto& affinity = volume->spec.node_affinity;
+      if (affinity && affinity->required) limits.push_back(&*affinity->required);
+    }
+    return limits;
+  };
+  return x.lost == y.lost &&
+         std::ranges::equal(limits(x), limits(y),
+                            [](const auto* one, const auto* other) { return *one == *other; }) &&
+         std::ranges::equal(x.open, y.open, [](const auto& one, const auto& other) {
+           return one->class_name() == other->class_name() &&
+                  one->selected_node() == other->selected_node() && one->size() == other->size() &&
+                  one->spec.access_modes == other->spec.access_modes;
+         });
+}
+
 VolumeBinding::VolumeBinding(World& world, api::Cluster& cluster, const base::Clock& clock,
                              std::chrono::nanoseconds timeout)
     : world_(world), cluster_(cluster), clock_(clock), timeout_(timeout) {}

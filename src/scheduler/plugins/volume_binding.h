@@ -46,6 +46,10 @@ struct VolumeBindingState {
   std::optional<base::Time> waits_since;
 };
 
+// Whether pods can be where the other one can, as far as volumes decide; null: it has none. What two of them may want
+// at once is not looked at.
+bool SameReach(const VolumeBindingState* a, const VolumeBindingState* b);
+
 class VolumeBinding final : public PreFilterPlugin,
                             public FilterPlugin,
                             public HintPlugin,
